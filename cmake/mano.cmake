@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What every target shares: warnings as errors, sanitizers, and the three helpers
+#   mano_library(NAME sources… LINK targets…)      src/NAME → target mano_NAME
+#   mano_test(NAME sources… LINK targets… [LABELS …]) a GoogleTest program, registered with ctest
+#   mano_fuzz(NAME source LINK targets…)            a libFuzzer program (with MANO_FUZZ)
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+set(MANO_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+
+add_library(mano_flags INTERFACE)
+target_compile_options(mano_flags INTERFACE ${MANO_WARNINGS})
+target_include_directories(mano_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+if(MANO_SANITIZE)
+  target_compile_options(mano_flags INTERFACE -fsanitize=address,undefined
+                         -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(mano_flags INTERFACE -fsanitize=address,undefined)
+endif()
+if(MANO_TSAN)
+  target_compile_options(mano_flags INTERFACE -fsanitize=thread -fno-omit-frame-pointer)
+  target_link_options(mano_flags INTERFACE -fsanitize=thread)
+endif()
+if(MANO_FUZZ)
+  target_compile_options(mano_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined
+                         -fno-sanitize-recover=all)
+  target_link_options(mano_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+function(mano_library name)
+  cmake_parse_arguments(A "" "" "LINK" ${ARGN})
+  add_library(mano_${name} STATIC ${A_UNPARSED_ARGUMENTS})
+  target_link_libraries(mano_${name} PUBLIC mano_flags ${A_LINK})
+endfunction()
+
+function(mano_test name)
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  cmake_parse_arguments(A "" "TIMEOUT" "LINK;LABELS" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${A_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE mano_flags ${A_LINK} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE MANO_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT A_LABELS)
+    set(A_LABELS unit)
+  endif()
+  if(NOT A_TIMEOUT)
+    set(A_TIMEOUT 120)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT})
+endfunction()
+
+function(mano_fuzz name)
+  if(NOT MANO_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(A "" "" "LINK" ${ARGN})
+  add_executable(${name} ${A_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE mano_flags ${A_LINK})
+  target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_compile_definitions(${name} PRIVATE MANO_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+endfunction()
