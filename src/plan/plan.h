@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The Plan of a run: everything fixed before the first boot. A value: printable, hashable, stored.
+// experiment makes it, the runner executes it, the report reads it back from the store.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "measure/metric.h"
+#include "plan/trial_plan.h"
+
+namespace mano::plan {
+
+// The guest's shape: what must be equal in all arms.
+struct GuestShape {
+    std::uint64_t memory_bytes = 0;
+    std::uint32_t cpus = 1;
+    std::uint64_t zram_bytes = 0;          // 0: no swap
+    std::string zram_compressor;           // set explicitly: kernels differ in their default
+    std::optional<bool> lru_gen;           // nullopt: leave the kernel's default (a confounder)
+    std::string thp = "never";             // always | madvise | never, for the PMD size
+    std::map<std::uint64_t, std::string> mthp;  // folio bytes → always|madvise|inherit|never
+    std::vector<std::string> extra_cmdline;
+    bool operator==(const GuestShape&) const = default;
+};
+
+struct Arm {
+    std::string name;         // "7.1"
+    std::string kernel_spec;  // "debian:7.1"
+    std::vector<std::string> cmdline;  // added to the kernel's command line in this arm
+    std::vector<Setting> settings;     // sysctls and knobs of this arm
+    bool operator==(const Arm&) const = default;
+};
+
+// A metric that the experiment judges.
+struct KeyMetric {
+    measure::Metric metric;  // with the experiment's own margin, floor, direction where it sets them
+    bool primary = false;
+    std::string formula;     // empty: a measured metric
+    bool operator==(const KeyMetric& other) const {
+        return metric.name == other.metric.name && primary == other.primary &&
+               formula == other.formula;
+    }
+};
+
+// Proof that the experiment's mechanism ran: after folding, `formula` must be ≥ `at_least`, else the
+// trial is spoiled as "precondition missing".
+struct Proof {
+    std::string formula;
+    double at_least = 0;
+    std::string meaning;
+};
+
+struct Case {
+    std::string name;                              // "demand=90%"; "" when nothing is swept
+    std::map<std::string, std::string> parameters; // "pressure.demand" → "0.9", as text
+    TrialPlan trial;                               // complete but for the seed
+};
+
+// One trial of the plan, in the order of execution.
+struct PlannedTrial {
+    std::uint32_t position = 0;
+    std::uint32_t arm = 0;    // index into arms
+    std::uint32_t case_ = 0;  // index into cases
+    std::uint32_t row = 0;    // 0-based number of the trial within its arm and case
+    std::uint64_t seed = 0;
+    bool operator==(const PlannedTrial&) const = default;
+};
+
+enum class Accel : std::uint8_t { automatic, kvm, tcg };
+std::string_view name_of(Accel accel);
+
+struct Plan {
+    std::string experiment;
+    std::string experiment_sha256;  // of the TOML text
+    std::string question;           // one line: what the primary metric says
+    std::string substrate = "guest";
+    Accel accel = Accel::automatic;
+    bool exact = false;
+    bool paired = false;
+    bool shared_seeds = true;
+    std::uint64_t first_seed = 1;
+    std::uint64_t order_seed = 1;   // of the random interleaving
+    std::uint32_t trials_per_cell = 1;
+    double alpha = 0.05;
+    std::uint64_t wall_limit_ns = 0;  // host time that one trial may take
+    GuestShape shape;
+    std::vector<Arm> arms;          // the first is the base
+    std::vector<Case> cases;
+    std::vector<KeyMetric> key_metrics;
+    std::vector<Proof> proofs;
+    std::vector<std::string> expected_differences;  // facts that may differ between arms
+    std::vector<std::string> added_files;           // --add, as "sha256 path-in-image"
+    std::vector<PlannedTrial> trials;
+
+    const KeyMetric* primary() const;
+};
+
+// Canonical JSON text (keys sorted, no blanks): equal plans give equal text. hash = its SHA-256.
+std::string to_json(const Plan& plan);
+Result<Plan> from_json(std::string_view text);
+std::string hash(const Plan& plan);
+
+// Fills plan.trials: every (case, row) is a block holding each arm once in random order; blocks in
+// random order; all drawn from order_seed. Seeds: shared → row r has first_seed + r in all arms;
+// disjoint → first_seed + arm * trials_per_cell + r.
+void lay_out_trials(Plan& plan);
+
+}  // namespace mano::plan

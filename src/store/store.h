@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Run sets ⇄ SQLite. Raw values only; rates and ratios are derived on reading. The runner writes,
+// the report and the command line read. A row is never changed, but for a trial's final state.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "measure/sample.h"
+#include "plan/plan.h"
+
+namespace mano::store {
+
+enum class RunState : std::uint8_t { partial, complete };
+
+// What is known of an arm's kernel, as stored (JSON of kernels::Provenance and more).
+struct StoredArm {
+    std::string name;
+    std::string kernel_json;
+};
+
+struct StoredTrial {
+    plan::PlannedTrial planned;
+    bool done = false;  // false: planned, not run yet
+    measure::Standing standing = measure::Standing::counted;
+    measure::TrialRecord record;  // empty when not done; samples only when asked for
+};
+
+// One run set, read back whole.
+struct RunSet {
+    std::string id;            // "20261130-154434-shm-churn-3f2a"
+    std::string name;          // the user's, may be empty
+    std::string started;       // ISO 8601, UTC
+    std::string finished;      // empty while partial
+    RunState state = RunState::partial;
+    std::string command_line;  // how it was made, for the reproduce line
+    std::string version;       // of manometer
+    plan::Plan plan;
+    std::string plan_hash;
+    std::vector<StoredArm> arms;
+    std::map<std::string, std::string> identity;
+    std::vector<std::string> remarks;
+    std::vector<StoredTrial> trials;  // in plan order
+};
+
+struct NewRunSet {
+    std::string name;
+    std::string command_line;
+    std::string version;
+    plan::Plan plan;
+    std::vector<StoredArm> arms;
+    std::map<std::string, std::string> identity;
+    std::vector<std::string> remarks;
+};
+
+struct Summary {
+    std::string id;
+    std::string name;
+    std::string experiment;
+    std::string started;
+    RunState state = RunState::partial;
+    std::vector<std::string> arms;
+    std::uint64_t trials = 0;  // done
+    std::uint64_t planned = 0;
+    std::uint64_t spoiled = 0;
+    std::uint64_t failed = 0;
+};
+
+class Store {
+  public:
+    // Opens or creates. Migrates older schemas; a newer one, or a file that isn't a store, is an
+    // error that names the file. `read_only` never creates and works on read-only media.
+    static Result<Store> open(const std::filesystem::path& file, bool read_only = false);
+    Store(Store&&) noexcept;
+    Store& operator=(Store&&) noexcept;
+    ~Store();
+
+    // In one transaction: the run set with all its trials as planned. Returns the id.
+    Result<std::string> create(const NewRunSet& runset);
+    // In one transaction: everything of one trial and its final state. An error leaves the trial
+    // planned. Thread-safe.
+    Status finish_trial(const std::string& runset, std::uint32_t position,
+                        const measure::TrialRecord& record);
+    // Adds trials to a run set whose plan grows (sequential stopping).
+    Status complete(const std::string& runset);
+
+    // Newest first.
+    Result<std::vector<Summary>> list();
+    // Id, unique prefix of an id, name (the newest of that name), or "last". Ambiguous or unknown:
+    // Code::not_found with candidates.
+    Result<std::string> find(std::string_view reference);
+    Result<RunSet> load(std::string_view reference, bool with_samples = true);
+    Status remove(std::string_view reference);
+
+  private:
+    struct Inner;
+    explicit Store(std::unique_ptr<Inner> inner);
+    std::unique_ptr<Inner> inner_;
+};
+
+}  // namespace mano::store
