@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What a SPEC becomes: a kernel that can be booted, its modules, and where it came from. The guest
 // substrate boots it, the store keeps its provenance. Knows nothing of experiments.
+//
+// Errors: invalid (the SPEC, or what a path leads to, with what was found there), not_found (no
+// such file, name, version or module), environment (network, apt, a cache that is full or can't be
+// written), interrupted (options.stop said so), corrupt (the cache's own files).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -16,17 +22,24 @@ namespace mano::kernels {
 
 // Where a kernel came from. Unknown is empty or nullopt, never a guess.
 struct Provenance {
-    std::string spec;                            // as the user wrote it
-    std::string release;                         // "7.3.4+deb13-cloud-amd64" (uname -r)
-    std::string banner;                          // "Linux version …" out of the image
-    std::string compiler;                        // "gcc-14 (Debian 14.2.0-19) 14.2.0, GNU ld …"
-    std::map<std::string, std::string> packages; // Debian package → version
-    std::map<std::string, std::string> sha256;   // file ("bzImage", "config", "modules", package) → hex
-    std::optional<std::string> config_sha256;    // nullopt: the kernel's config isn't to be had
-    std::vector<std::string> notes;              // what is missing and why, a sentence each
+    // As the user wrote it; for a name, the SPEC that it stands for.
+    std::string spec;
+    std::string release;   // "7.3.4+deb13-cloud-amd64" (uname -r)
+    std::string banner;    // "Linux version …" out of the image
+    std::string compiler;  // "gcc-14 (Debian 14.2.0-19) 14.2.0, GNU ld …"
+    // Debian package → version.
+    std::map<std::string, std::string> packages;
+    // File ("bzImage", "config", "modules", a package's name) → hex. "modules" is over all of them.
+    std::map<std::string, std::string> sha256;
+    std::optional<std::string> config_sha256;  // nullopt: the kernel's config isn't to be had
+    std::vector<std::string> notes;            // what is missing and why, a sentence each
+    // A SPEC that gives this very kernel again, for a reproduce line and for going on with a run:
+    // "debian:7.1.13-cloud" for "debian:7.1", a path made absolute.
+    std::string exact_spec;
 };
 
-// A kernel ready to boot. Paths lie in the cache (or are the user's own, for a path SPEC).
+// A kernel ready to boot. Image and ELF always lie in the cache, so a kernel that is rebuilt while
+// a run goes on doesn't change under it; modules and config of a path SPEC are the user's own.
 struct Kernel {
     Provenance provenance;
     std::string id;                                // content address: sha256 of the image
@@ -39,13 +52,16 @@ struct Kernel {
 
 // Says what goes on ("downloading linux-binary-7.3.4+deb13-cloud-amd64", done/total in bytes, total
 // 0 when unknown). May be empty.
-using Progress = std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
+using Progress =
+    std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
 
 struct Options {
-    std::filesystem::path cache;    // cache_folder() unless a test says otherwise
+    std::filesystem::path cache;  // cache_folder() unless a test says otherwise
     Progress progress;
-    std::function<bool()> stop;     // true: give up with Code::interrupted
-    bool offline = false;           // use only what is cached
+    std::function<bool()> stop;  // true: give up with Code::interrupted
+    bool offline = false;        // use only what is cached
+    // Where the machine's own apt sources are, which name the mirror; tests say otherwise.
+    std::filesystem::path system_apt = "/etc/apt";
 };
 
 // SPEC → Kernel. "debian:VERSION[-FLAVOUR]", a path to a bzImage (optionally
@@ -72,7 +88,8 @@ struct Module {
 // The named modules and all that they depend on (read from each module's .modinfo "depends="), in
 // an order in which they can be loaded. A module that the kernel has built in (modules.builtin, or
 // the config says =y) is left out. A module that is nowhere: Code::not_found, naming it.
-Result<std::vector<Module>> modules_for(const Kernel& kernel, const std::vector<std::string>& names);
+Result<std::vector<Module>> modules_for(const Kernel& kernel,
+                                        const std::vector<std::string>& names);
 
 // Value of a config option without "CONFIG_" ("y", "m", "250", "n" when not set); nullopt when the
 // kernel's config isn't known.
