@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/formula.h"
+
 namespace mano::measure {
 
 // How several iterations of a trial fold into the trial's value (docs/methods.md):
@@ -43,13 +45,26 @@ struct Metric {
 // The catalogue's entry for a name, exact or by family ("vmstat.*", "mthp.*.*", "zoneinfo.*" …);
 // a name that is in no family gives nullopt.
 std::optional<Metric> find_metric(std::string_view name);
-// All exact entries and one line per family, for help and docs.
+// All exact entries and one line per family ("vmstat.<key>"), for help and docs.
 std::span<const Metric> catalogue();
+// Stricter than find_metric: also the key inside its family must be one that some kernel from 6.1
+// to 7.3 has ("vmstat.pgscan_dirct" is in a family and still a mistake). For checking what people
+// type; what kernels print is never refused.
+bool is_known_metric(std::string_view name);
+
+// A metric of the catalogue that is never read but computed from folded values ("probe.ops_per_s").
+struct CatalogueFormula {
+    std::string name;
+    Formula formula;
+};
+std::span<const CatalogueFormula> catalogue_formulas();
+
 // The known name nearest to a misspelt one (edit distance), for error messages; empty when nothing
 // is near.
 std::string nearest_metric(std::string_view name, std::span<const std::string> also_known);
 
 // Nearest of `candidates` to `name` by edit distance (at most half of the name's length), else "".
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
+std::string nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace mano::measure

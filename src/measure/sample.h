@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/ending.h"
 #include "measure/metric.h"
 
 namespace mano::measure {
@@ -46,31 +47,12 @@ struct Fact {
     bool operator==(const Fact&) const = default;
 };
 
-// Every way in which a trial can end. The numbers are stored: never renumber.
-enum class Ending : std::uint8_t {
-    goodbye = 0,               // clean: final record with a good checksum
-    probe_refused = 1,         // failed: the kernel refused the probe
-    worker_oom_killed = 2,     // failed
-    probe_oom_killed = 3,      // failed
-    panic = 4,                 // failed (also "no killable processes")
-    hung = 5,                  // failed: no heartbeat; a task dump is in the evidence
-    precondition_missing = 6,  // spoiled: reason and mend in the evidence
-    pressure_missed = 7,       // spoiled: the level wasn't reached or held
-    wall_clock = 8,            // spoiled: the time limit of the trial
-    qemu_died = 9,             // spoiled
-    qemu_missing = 10,         // spoiled (a requirement of the environment)
-    log_full = 11,             // spoiled
-    log_torn = 12,             // spoiled: torn or forged by the guest
-    harness_fault = 13,        // spoiled: a fault of ours or of the host
-    no_boot = 14,              // failed: the kernel never reached the agent, and did not panic
-    probe_failed = 15,         // failed: the probe's program ended with an error
-};
-std::string_view name_of(Ending ending);                  // "goodbye", "probe refused" …
+std::string_view name_of(Ending ending);  // "goodbye", "probe refused" …
 std::optional<Ending> ending_from(std::string_view name);
 enum class Standing : std::uint8_t { counted, failed, spoiled };
 // Which endings are outcomes of the kernel (failed) and which say nothing about it (spoiled).
 Standing standing(Ending ending);
-std::string_view name_of(Standing standing);              // "counted", "failed", "spoiled"
+std::string_view name_of(Standing standing);  // "counted", "failed", "spoiled"
 
 // Everything that one trial yields.
 struct TrialRecord {
@@ -84,10 +66,10 @@ struct TrialRecord {
 };
 
 // Folds a trial's samples into one value a metric, by the metric's kind (see Kind). An iteration
-// lacking one of its two readings contributes nothing and the result is nullopt: a partial sum would
-// look smaller. Metrics whose kind isn't known (in no family, not in `extra`) fold as counters when
-// they have before/after readings, else need a single value; several values are then an error that
-// the caller sees as nullopt.
+// lacking one of its two readings contributes nothing and the result is nullopt: a partial sum
+// would look smaller. Metrics whose kind isn't known (in no family, not in `extra`) fold as
+// counters when they have before/after readings, else need a single value; several values are then
+// an error that the caller sees as nullopt.
 std::map<std::string, std::optional<double>> fold(std::span<const Sample> samples,
                                                   std::span<const Metric> extra = {});
 

@@ -19,18 +19,18 @@ namespace mano::plan {
 struct GuestShape {
     std::uint64_t memory_bytes = 0;
     std::uint32_t cpus = 1;
-    std::uint64_t zram_bytes = 0;          // 0: no swap
-    std::string zram_compressor;           // set explicitly: kernels differ in their default
-    std::optional<bool> lru_gen;           // nullopt: leave the kernel's default (a confounder)
-    std::string thp = "never";             // always | madvise | never, for the PMD size
+    std::uint64_t zram_bytes = 0;  // 0: no swap
+    std::string zram_compressor;   // set explicitly: kernels differ in their default
+    std::optional<bool> lru_gen;   // nullopt: leave the kernel's default (a confounder)
+    std::string thp = "never";     // always | madvise | never, for the PMD size
     std::map<std::uint64_t, std::string> mthp;  // folio bytes → always|madvise|inherit|never
     std::vector<std::string> extra_cmdline;
     bool operator==(const GuestShape&) const = default;
 };
 
 struct Arm {
-    std::string name;         // "7.1"
-    std::string kernel_spec;  // "debian:7.1"
+    std::string name;                  // "7.1"
+    std::string kernel_spec;           // "debian:7.1"
     std::vector<std::string> cmdline;  // added to the kernel's command line in this arm
     std::vector<Setting> settings;     // sysctls and knobs of this arm
     bool operator==(const Arm&) const = default;
@@ -38,27 +38,40 @@ struct Arm {
 
 // A metric that the experiment judges.
 struct KeyMetric {
-    measure::Metric metric;  // with the experiment's own margin, floor, direction where it sets them
+    measure::Metric metric;  // with the experiment's margin, floor, direction where it sets them
     bool primary = false;
-    std::string formula;     // empty: a measured metric
+    std::string formula;  // empty: a measured metric
     bool operator==(const KeyMetric& other) const {
         return metric.name == other.metric.name && primary == other.primary &&
                formula == other.formula;
     }
 };
 
-// Proof that the experiment's mechanism ran: after folding, `formula` must be ≥ `at_least`, else the
-// trial is spoiled as "precondition missing".
+// Proof that the experiment's mechanism ran: after folding, `formula` must be ≥ `at_least`, else
+// the trial is spoiled as "precondition missing".
 struct Proof {
     std::string formula;
     double at_least = 0;
     std::string meaning;
 };
 
+// A metric that is computed from others and shown, but not judged.
+struct DerivedMetric {
+    measure::Metric metric;
+    std::string formula;
+};
+
+// A metric that this substrate or mode can't answer, and why; printed beside the table.
+struct NotObservable {
+    std::string metric;
+    std::string reason;
+    bool operator==(const NotObservable&) const = default;
+};
+
 struct Case {
-    std::string name;                              // "demand=90%"; "" when nothing is swept
-    std::map<std::string, std::string> parameters; // "pressure.demand" → "0.9", as text
-    TrialPlan trial;                               // complete but for the seed
+    std::string name;                               // "demand=90%"; "" when nothing is swept
+    std::map<std::string, std::string> parameters;  // "pressure.demand" → "0.9", as text
+    TrialPlan trial;                                // complete but for the seed
 };
 
 // One trial of the plan, in the order of execution.
@@ -84,15 +97,17 @@ struct Plan {
     bool paired = false;
     bool shared_seeds = true;
     std::uint64_t first_seed = 1;
-    std::uint64_t order_seed = 1;   // of the random interleaving
+    std::uint64_t order_seed = 1;  // of the random interleaving
     std::uint32_t trials_per_cell = 1;
     double alpha = 0.05;
     std::uint64_t wall_limit_ns = 0;  // host time that one trial may take
     GuestShape shape;
-    std::vector<Arm> arms;          // the first is the base
+    std::vector<Arm> arms;  // the first is the base
     std::vector<Case> cases;
     std::vector<KeyMetric> key_metrics;
+    std::vector<DerivedMetric> derived;
     std::vector<Proof> proofs;
+    std::vector<NotObservable> not_observable;
     std::vector<std::string> expected_differences;  // facts that may differ between arms
     std::vector<std::string> added_files;           // --add, as "sha256 path-in-image"
     std::vector<PlannedTrial> trials;
@@ -101,6 +116,8 @@ struct Plan {
 };
 
 // Canonical JSON text (keys sorted, no blanks): equal plans give equal text. hash = its SHA-256.
+// from_json takes nothing for granted (a store may come from anybody): every key must be there with
+// its type, numbers in range, sizes bounded; else Code::corrupt, naming the key.
 std::string to_json(const Plan& plan);
 Result<Plan> from_json(std::string_view text);
 std::string hash(const Plan& plan);

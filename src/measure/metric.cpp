@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "measure/metric.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "measure/catalogue.h"
+
+namespace mano::measure {
+namespace {
+
+Metric make(const Entry& entry, std::string name) {
+    Metric metric;
+    metric.name = std::move(name);
+    metric.unit = entry.unit;
+    metric.kind = entry.kind;
+    metric.better = entry.better;
+    metric.floor = entry.floor;
+    metric.meaning = entry.meaning;
+    return metric;
+}
+
+const Entry& family(std::string_view prefix) {
+    for (const Entry& entry : family_entries()) {
+        if (entry.name.starts_with(prefix)) return entry;
+    }
+    return family_entries().front();  // not reached: prefixes are this file's own
+}
+
+const Entry* find_key(std::span<const Entry> entries, std::string_view key) {
+    for (const Entry& entry : entries) {
+        if (entry.name == key) return &entry;
+    }
+    return nullptr;
+}
+
+// "a.b.c" → "a" and "b.c"; without a point the second part is empty.
+struct Split {
+    std::string_view head, tail;
+};
+Split split(std::string_view text) {
+    const std::size_t point = text.find('.');
+    if (point == std::string_view::npos) return {text, {}};
+    return {text.substr(0, point), text.substr(point + 1)};
+}
+
+bool is_word(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '.' || c == '-' || c == '(' || c == ')';
+    });
+}
+
+bool is_number(std::string_view text) {
+    return !text.empty() && text.size() <= 9 &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+    return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+std::optional<Metric> psi_metric(std::string_view name, std::string_view rest) {
+    const Split who = split(rest);
+    const Split resource = split(who.tail);
+    const Split line = split(resource.tail);
+    if (!is_one_of(who.head, {"probe", "load", "system"}) ||
+        !is_one_of(resource.head, {"memory", "io", "cpu", "irq"}) ||
+        !is_one_of(line.head, {"some", "full"}) || line.tail != "total_us") {
+        return std::nullopt;
+    }
+    return make(family("psi."), std::string(name));
+}
+
+// The kernel's own habit: nr_* and *_nodes are states, the rest counts up. Exceptions are entries.
+Metric vmstat_like(std::string_view name, std::string_view key) {
+    if (const Entry* entry = find_key(vmstat_entries(), key))
+        return make(*entry, std::string(name));
+    Metric metric = make(family("vmstat."), std::string(name));
+    const bool state = key.starts_with("nr_");
+    metric.kind = state ? Kind::gauge : Kind::counter;
+    metric.unit =
+        state || key.starts_with("pg") || key.starts_with("workingset_") ? "pages" : "count";
+    if (state) metric.floor = 256;
+    return metric;
+}
+
+std::optional<Metric> mthp_metric(std::string_view name, std::string_view rest) {
+    const Split size = split(rest);
+    if (!size.head.ends_with("kB") || !is_number(size.head.substr(0, size.head.size() - 2)) ||
+        !is_word(size.tail)) {
+        return std::nullopt;
+    }
+    if (const Entry* entry = find_key(mthp_entries(), size.tail)) {
+        return make(*entry, std::string(name));
+    }
+    Metric metric = make(family("mthp."), std::string(name));
+    if (size.tail.starts_with("nr_")) metric.kind = Kind::gauge;
+    return metric;
+}
+
+std::optional<Metric> memcg_metric(std::string_view name, std::string_view rest) {
+    const Split who = split(rest);
+    if (!is_one_of(who.head, {"probe", "load"}) || !is_word(who.tail)) return std::nullopt;
+    if (const Entry* entry = find_key(memcg_entries(), who.tail)) {
+        return make(*entry, std::string(name));
+    }
+    Metric metric = make(family("memcg."), std::string(name));
+    static constexpr std::array<std::string_view, 9> kCounting{
+        "pg", "workingset_", "thp_", "numa_", "swpin", "swpout", "zswpin", "zswpout", "zswpwb"};
+    const bool counts =
+        std::any_of(kCounting.begin(), kCounting.end(),
+                    [&](std::string_view start) { return who.tail.starts_with(start); });
+    metric.unit = counts ? "count" : "bytes";
+    if (counts) {
+        metric.kind = Kind::counter;
+        metric.floor = 100;
+    }
+    return metric;
+}
+
+// Per-zone statistics have vmstat's names and rules; sizes, watermarks and lists are states.
+Metric zoneinfo_metric(std::string_view name) {
+    const std::string_view key = name.substr(name.rfind('.') + 1);
+    Metric metric = make(family("zoneinfo."), std::string(name));
+    static constexpr std::array<std::string_view, 7> kCounting{
+        "numa_", "pgscan", "pgsteal", "pgrefill", "pgdemote", "pgpromote", "workingset_"};
+    const bool counts = std::any_of(kCounting.begin(), kCounting.end(),
+                                    [&](std::string_view start) { return key.starts_with(start); });
+    if (counts || find_key(vmstat_entries(), key) != nullptr) {
+        const Metric like = vmstat_like(name, key);
+        metric.kind = like.kind;
+        metric.unit = like.unit;
+    }
+    return metric;
+}
+
+Metric stat_metric(std::string_view name, std::string_view key) {
+    Metric metric = make(family("stat."), std::string(name));
+    metric.unit = key.ends_with("_ticks") ? "ticks" : "count";
+    if (key.starts_with("procs_") || key == "btime") metric.kind = Kind::gauge;
+    if (key == "processes") metric.meaning = "processes and threads made since boot, /proc/stat";
+    return metric;
+}
+
+Metric meminfo_metric(std::string_view name, std::string_view key) {
+    Metric metric = make(family("meminfo."), std::string(name));
+    if (key.starts_with("HugePages_")) {
+        metric.unit = "count";
+        metric.floor = 1;
+    }
+    return metric;
+}
+
+const std::unordered_map<std::string_view, Metric>& exact_metrics() {
+    static const auto map = [] {
+        std::unordered_map<std::string_view, Metric> made;
+        for (const Entry& entry : exact_entries()) {
+            made.emplace(entry.name, make(entry, std::string(entry.name)));
+        }
+        return made;
+    }();
+    return map;
+}
+
+// Every full name that a message may suggest.
+const std::vector<std::string>& known_names() {
+    static const auto names = [] {
+        std::vector<std::string> made;
+        for (const Entry& entry : exact_entries())
+            made.emplace_back(entry.name);
+        for (const Entry& entry : vmstat_entries())
+            made.push_back("vmstat." + std::string(entry.name));
+        for (const std::string_view key : vmstat_keys())
+            made.push_back("vmstat." + std::string(key));
+        for (const int size : {16, 32, 64, 128, 256, 512, 1024, 2048}) {
+            for (const Entry& entry : mthp_entries()) {
+                made.push_back(fmt::format("mthp.{}kB.{}", size, entry.name));
+            }
+        }
+        for (const std::string_view who : {"probe", "load"}) {
+            for (const Entry& entry : memcg_entries()) {
+                made.push_back(fmt::format("memcg.{}.{}", who, entry.name));
+            }
+        }
+        for (const std::string_view who : {"probe", "system"}) {
+            for (const std::string_view resource : {"memory", "io", "cpu"}) {
+                for (const std::string_view line : {"some", "full"}) {
+                    made.push_back(fmt::format("psi.{}.{}.{}.total_us", who, resource, line));
+                }
+            }
+        }
+        for (const std::string_view key :
+             {"MemFree", "MemAvailable", "AnonHugePages", "SwapFree"}) {
+            made.push_back("meminfo." + std::string(key));
+        }
+        for (const std::string_view key : {"ctxt", "processes", "intr", "softirq", "cpu.user_ticks",
+                                           "cpu.system_ticks", "cpu.idle_ticks"}) {
+            made.push_back("stat." + std::string(key));
+        }
+        for (int order = 0; order <= 10; ++order) {
+            made.push_back(fmt::format("buddy.total.order{}", order));
+        }
+        return made;
+    }();
+    return names;
+}
+
+// Optimal string alignment distance, given up beyond `limit`: typed words differ by a letter wrong,
+// missing, doubled, or swapped with its neighbour.
+std::size_t distance(std::string_view a, std::string_view b, std::size_t limit) {
+    if (a.size() > b.size() + limit || b.size() > a.size() + limit) return limit + 1;
+    std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j)
+        above[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t change = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+            row[j] = std::min({above[j] + 1, row[j - 1] + 1, change});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                row[j] = std::min(row[j], before[j - 2] + 1);
+            }
+        }
+        std::swap(before, above);
+        std::swap(above, row);
+    }
+    return above[b.size()];
+}
+
+constexpr std::size_t kMaxComparable = 128;
+
+}  // namespace
+
+std::string_view name_of(Kind kind) {
+    switch (kind) {
+        case Kind::counter:
+            return "counter";
+        case Kind::gauge:
+            return "gauge";
+        case Kind::max:
+            return "max";
+        case Kind::ratio:
+            return "ratio";
+        case Kind::rate:
+            return "rate";
+    }
+    return "counter";
+}
+
+std::string_view name_of(Better better) {
+    switch (better) {
+        case Better::lower:
+            return "lower";
+        case Better::higher:
+            return "higher";
+        case Better::neither:
+            return "neither";
+    }
+    return "neither";
+}
+
+std::optional<Kind> kind_from(std::string_view name) {
+    for (const Kind kind : {Kind::counter, Kind::gauge, Kind::max, Kind::ratio, Kind::rate}) {
+        if (name_of(kind) == name) return kind;
+    }
+    return std::nullopt;
+}
+
+std::optional<Better> better_from(std::string_view name) {
+    for (const Better better : {Better::lower, Better::higher, Better::neither}) {
+        if (name_of(better) == name) return better;
+    }
+    return std::nullopt;
+}
+
+std::optional<Metric> find_metric(std::string_view name) {
+    const auto& exact = exact_metrics();
+    if (const auto found = exact.find(name); found != exact.end()) return found->second;
+    const auto [head, rest] = split(name);
+    if (!is_word(rest)) return std::nullopt;
+    if (head == "psi") return psi_metric(name, rest);
+    if (head == "vmstat") return vmstat_like(name, rest);
+    if (head == "mthp") return mthp_metric(name, rest);
+    if (head == "memcg") return memcg_metric(name, rest);
+    if (head == "zoneinfo") return zoneinfo_metric(name);
+    if (head == "stat") return stat_metric(name, rest);
+    if (head == "meminfo") return meminfo_metric(name, rest);
+    for (const std::string_view plain :
+         {"buddy.", "pagetype.", "slab.", "tp.", "health.", "host."}) {
+        if (name.starts_with(plain)) return make(family(plain), std::string(name));
+    }
+    return std::nullopt;
+}
+
+std::span<const Metric> catalogue() {
+    static const auto all = [] {
+        std::vector<Metric> made;
+        for (const Entry& entry : exact_entries())
+            made.push_back(make(entry, std::string(entry.name)));
+        for (const Entry& entry : family_entries()) {
+            made.push_back(make(entry, std::string(entry.name)));
+        }
+        return made;
+    }();
+    return all;
+}
+
+bool is_known_metric(std::string_view name) {
+    if (!find_metric(name)) return false;
+    const auto [head, rest] = split(name);
+    // Families whose keys are the same on every machine are checked to the key.
+    if (!is_one_of(head, {"vmstat", "mthp"})) return true;
+    const auto& names = known_names();
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::span<const CatalogueFormula> catalogue_formulas() {
+    static const auto all = [] {
+        std::vector<CatalogueFormula> made;
+        for (const Entry& entry : exact_entries()) {
+            if (entry.formula.empty()) continue;
+            // The table's formulas parse: a test looks at each.
+            if (auto formula = Formula::parse(entry.formula)) {
+                made.push_back({std::string(entry.name), std::move(*formula)});
+            }
+        }
+        return made;
+    }();
+    return all;
+}
+
+std::string nearest_metric(std::string_view name, std::span<const std::string> also_known) {
+    std::vector<std::string_view> candidates(also_known.begin(), also_known.end());
+    candidates.insert(candidates.end(), known_names().begin(), known_names().end());
+    return nearest_name(name, candidates);
+}
+
+std::string nearest_name(std::string_view name, std::span<const std::string> candidates) {
+    const std::vector<std::string_view> views(candidates.begin(), candidates.end());
+    return nearest_name(name, views);
+}
+
+std::string nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
+    if (name.size() > kMaxComparable) return "";
+    const std::size_t limit = name.size() / 2;
+    std::size_t best = limit + 1;
+    std::string_view nearest;
+    for (const std::string_view candidate : candidates) {
+        if (candidate.size() > kMaxComparable) continue;
+        const std::size_t far = distance(name, candidate, limit);
+        if (far < best) {
+            best = far;
+            nearest = candidate;
+        }
+    }
+    return std::string(nearest);
+}
+
+}  // namespace mano::measure

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "plan/plan.h"
+
+#include "base/digest.h"
+#include "base/rng.h"
+
+namespace mano::plan {
+
+std::string_view name_of(Accel accel) {
+    switch (accel) {
+        case Accel::automatic:
+            return "auto";
+        case Accel::kvm:
+            return "kvm";
+        case Accel::tcg:
+            return "tcg";
+    }
+    return "auto";
+}
+
+const KeyMetric* Plan::primary() const {
+    for (const KeyMetric& key : key_metrics) {
+        if (key.primary) return &key;
+    }
+    return nullptr;
+}
+
+std::string hash(const Plan& plan) {
+    return sha256(to_json(plan));
+}
+
+void lay_out_trials(Plan& plan) {
+    struct Block {
+        std::uint32_t case_;
+        std::uint32_t row;
+    };
+    std::vector<Block> blocks;
+    const auto cases = static_cast<std::uint32_t>(plan.cases.size());
+    for (std::uint32_t case_ = 0; case_ < cases; ++case_) {
+        for (std::uint32_t row = 0; row < plan.trials_per_cell; ++row)
+            blocks.push_back({case_, row});
+    }
+    Rng rng(plan.order_seed);
+    shuffle(blocks, rng);
+
+    plan.trials.clear();
+    for (const Block& block : blocks) {
+        std::vector<std::uint32_t> arms(plan.arms.size());
+        for (std::uint32_t arm = 0; arm < arms.size(); ++arm)
+            arms[arm] = arm;
+        shuffle(arms, rng);
+        for (const std::uint32_t arm : arms) {
+            PlannedTrial trial;
+            trial.position = static_cast<std::uint32_t>(plan.trials.size());
+            trial.arm = arm;
+            trial.case_ = block.case_;
+            trial.row = block.row;
+            trial.seed = plan.first_seed + block.row;
+            if (!plan.shared_seeds) trial.seed += std::uint64_t{arm} * plan.trials_per_cell;
+            plan.trials.push_back(trial);
+        }
+    }
+}
+
+}  // namespace mano::plan
