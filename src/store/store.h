@@ -9,9 +9,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "measure/sample.h"
 #include "plan/plan.h"
 
@@ -34,10 +36,10 @@ struct StoredTrial {
 
 // One run set, read back whole.
 struct RunSet {
-    std::string id;            // "20261130-154434-shm-churn-3f2a"
-    std::string name;          // the user's, may be empty
-    std::string started;       // ISO 8601, UTC
-    std::string finished;      // empty while partial
+    std::string id;        // "20261130-154434-shm-churn-3f2a"
+    std::string name;      // the user's, may be empty
+    std::string started;   // ISO 8601, UTC
+    std::string finished;  // empty while partial
     RunState state = RunState::partial;
     std::string command_line;  // how it was made, for the reproduce line
     std::string version;       // of manometer
@@ -72,30 +74,44 @@ struct Summary {
     std::uint64_t failed = 0;
 };
 
+// One store file, open. Every call is one transaction and safe from any thread; several processes
+// may use one file at once. Errors name the file and the mend: no space left and no right to write
+// are Code::environment, damage is Code::corrupt.
 class Store {
   public:
     // Opens or creates. Migrates older schemas; a newer one, or a file that isn't a store, is an
-    // error that names the file. `read_only` never creates and works on read-only media.
+    // error that names the file. `read_only` never creates and works on read-only media; a file
+    // that isn't there is then Code::not_found.
     static Result<Store> open(const std::filesystem::path& file, bool read_only = false);
     Store(Store&&) noexcept;
     Store& operator=(Store&&) noexcept;
     ~Store();
 
-    // In one transaction: the run set with all its trials as planned. Returns the id.
+    const std::filesystem::path& path() const;
+
+    // In one transaction: the run set with all its trials as planned. Returns the id. A plan whose
+    // trials aren't numbered 0, 1, 2 … or point to no arm or case: Code::invalid.
     Result<std::string> create(const NewRunSet& runset);
     // In one transaction: everything of one trial and its final state. An error leaves the trial
-    // planned. Thread-safe.
+    // planned. A value that isn't finite is kept as unknown, and a Loss says so. A trial that has
+    // already ended: Code::invalid.
     Status finish_trial(const std::string& runset, std::uint32_t position,
                         const measure::TrialRecord& record);
-    // Adds trials to a run set whose plan grows (sequential stopping).
+    // Marks a run set as complete; Code::invalid while one of its trials hasn't ended.
     Status complete(const std::string& runset);
+    // For whoever runs the trials of `runset`: holds it until the descriptor is closed or the
+    // process dies. Code::environment when another process holds it.
+    Result<Fd> claim(const std::string& runset);
 
     // Newest first.
     Result<std::vector<Summary>> list();
-    // Id, unique prefix of an id, name (the newest of that name), or "last". Ambiguous or unknown:
-    // Code::not_found with candidates.
+    // "last", an id, a name (the newest of that name), or a unique prefix of an id, tried in this
+    // order. Ambiguous or unknown: Code::not_found with candidates.
     Result<std::string> find(std::string_view reference);
-    Result<RunSet> load(std::string_view reference, bool with_samples = true);
+    // Without samples or consoles, where only the header and the endings are wanted.
+    Result<RunSet> load(std::string_view reference, bool with_samples = true,
+                        bool with_console = true);
+    // The run set with all that belongs to it; its space goes back to the file system.
     Status remove(std::string_view reference);
 
   private:
