@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The agent's state, one for the process, and what its parts ask of each other. The agent is PID 1
+// of a guest: it sets up the machine that the plan describes, brings up the pressure, runs the probe
+// and writes readings into the log. Everything is allocated, opened and locked before the pressure
+// begins.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "agent/sampler/counters.h"
+#include "agent/sampler/readings.h"
+#include "agent/sys.h"
+#include "measure/ending.h"
+#include "plan/plan_view.h"
+#include "wire/writer.h"
+
+namespace mano::agent {
+
+constexpr std::size_t kMaxWorkers = 64;
+
+// What one worker process of a load and PID 1 tell each other, in shared memory.
+struct WorkerCell {
+    std::atomic<std::uint32_t> ready;
+    std::atomic<std::uint32_t> error;      // errno of what it was refused
+    std::atomic<std::uint32_t> error_at;   // what it was doing: index into the load's own list
+    std::atomic<std::uint64_t> ops;
+    std::atomic<std::uint64_t> time_ns;    // from go to done
+    std::atomic<std::uint64_t> cpu_ns;
+    std::atomic<std::uint64_t> count;      // of timed operations
+    std::atomic<std::uint64_t> sum_ns;
+    std::atomic<std::uint64_t> max_ns;
+    std::atomic<std::uint64_t> bytes;      // owned (pressure) or touched (probe)
+};
+
+// The shared block of one load (pressure or probe).
+struct LoadBlock {
+    alignas(64) std::atomic<std::uint32_t> go;    // futex: 0 wait, 1 run
+    alignas(64) std::atomic<std::uint32_t> stop;  // the load's workers end soon after it is 1
+    WorkerCell workers[kMaxWorkers];
+};
+
+// A load's processes, as PID 1 sees them.
+struct Crew {
+    LoadBlock* block = nullptr;
+    unsigned size = 0;
+    unsigned alive = 0;
+    pid_t pids[kMaxWorkers] = {};
+    int cgroup_fd = -1;         // cgroup.procs that each joins
+    int kill_signal = 0;        // of the first worker that a signal ended
+    int exit_status = 0;        // of the first worker that ended with another status than 0
+};
+
+struct Agent {
+    wire::Writer log;
+    plan::PlanView plan;
+    Readings readings;
+    Counters counters;
+    Crew pressure;
+    Crew probe;
+    std::uint64_t jiffy_ns = 0;
+    std::uint64_t page_bytes = 4096;
+    std::uint64_t load_cpu_us_at_hold = 0;
+    std::uint64_t hold_since_ns = 0;
+    std::uint64_t demand_bytes = 0;
+};
+
+// Waits until `done` says so or `limit_ns` of guest time is over, beating the heart and reaping
+// children meanwhile. true: done.
+bool wait_until(Agent& agent, std::uint64_t limit_ns, bool (*done)(Agent&));
+// Reaps whatever has ended, noting what concerns the crews.
+void reap(Agent& agent);
+
+// Starts `size` workers that join the crew's cgroup, call `work(agent, index)` and exit. false: fork
+// was refused (an ending is written).
+using Work = int (*)(Agent& agent, unsigned index);
+bool start_crew(Agent& agent, Crew& crew, unsigned size, int oom_score_adj, Work work);
+void wait_for_go(LoadBlock& block);  // in a worker
+void give_go(LoadBlock& block);
+void end_crew(Agent& agent, Crew& crew);  // SIGKILL and reap
+bool crew_ready(const Crew& crew);
+
+// Writes the ending once, in words; evidence may be built by Text.
+void end_trial(Agent& agent, measure::Ending ending, std::string_view evidence);
+
+}  // namespace mano::agent

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Makes the guest the machine that the plan describes: mounts, modules, knobs, swap, cgroups; and
+// states what it is. Guest only: a live host is set up by other means.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "agent/sys.h"
+
+#define MANO_CGROUP "/sys/fs/cgroup"
+#define MANO_TRACEFS "/sys/kernel/tracing"
+
+namespace mano::agent {
+
+struct Agent;
+
+constexpr std::size_t kMaxCpus = 4096;
+struct CpuSet {
+    std::uint16_t ids[kMaxCpus];
+    std::size_t size = 0;
+};
+// The online CPUs, also sparse ones, from /sys/devices/system/cpu/online.
+void online_cpus(CpuSet& cpus);
+
+void mount_filesystems();
+// The ivshmem BAR, mapped; empty when there is none.
+std::span<std::byte> map_log();
+
+// Each writes an ending (precondition missing, with the mend) and returns false when it can't.
+bool load_modules(Agent& agent);
+bool apply_settings(Agent& agent);
+bool start_swap(Agent& agent);
+bool make_cgroups(Agent& agent);
+
+// Facts: what the machine is, for equivalence and confounders.
+void state_machine(Agent& agent);
+// Counts of warnings, bugs, OOM kills and hung tasks in the kernel's log, as values.
+void state_health(Agent& agent);
+
+[[noreturn]] void power_off();
+
+}  // namespace mano::agent

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The agent's life: set up, pressure, iterations of the probe with readings around each, goodbye.
+// docs/agent.md tells it in words.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "agent/agent.h"
+#include "agent/machine.h"
+#include "agent/pressure/pressure.h"
+#include "agent/probe/probe.h"
+#include "base/rng.h"
+
+namespace mano::agent {
+namespace {
+
+using measure::Ending;
+
+Agent agent;  // one for the process; too large for the first stack
+
+std::string_view read_plan() {
+    static char bytes[plan::kMaxPlanBytes];
+    const int fd = ::open("/plan", O_RDONLY | O_CLOEXEC);
+    std::size_t size = 0;
+    while (fd >= 0 && size < sizeof bytes) {
+        const ssize_t got = ::read(fd, bytes + size, sizeof bytes - size);
+        if (got <= 0) break;
+        size += static_cast<std::size_t>(got);
+    }
+    if (fd >= 0) ::close(fd);
+    return {bytes, size};
+}
+
+bool set_up() {
+    agent.page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    const rlimit files = {16384, 16384};
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    agent.pressure.block = static_cast<LoadBlock*>(shared_memory(sizeof(LoadBlock)));
+    agent.probe.block = static_cast<LoadBlock*>(shared_memory(sizeof(LoadBlock)));
+    if (agent.pressure.block == nullptr || agent.probe.block == nullptr) {
+        end_trial(agent, Ending::precondition_missing, "not enough memory for the agent itself");
+        return false;
+    }
+    sigset_t child_ends;
+    sigemptyset(&child_ends);
+    sigaddset(&child_ends, SIGCHLD);
+    ::sigprocmask(SIG_BLOCK, &child_ends, nullptr);
+    // Modules first: a knob or a swap device may be theirs.
+    if (!load_modules(agent) || !apply_settings(agent) || !start_swap(agent)) return false;
+    if (!make_cgroups(agent)) return false;
+    agent.readings.open();
+    agent.counters.open(agent.plan, agent.log);
+    state_machine(agent);
+    // What is touched from here on stays; what never is (the workers' tables) costs nothing.
+    ::mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+    return true;
+}
+
+const char* probe_memory_events() { return MANO_CGROUP "/probe/memory.events"; }
+
+// Why the probe's crew ended badly; true: it didn't.
+bool probe_went_well() {
+    for (unsigned i = 0; i < agent.probe.size; ++i) {
+        const std::uint32_t error = agent.probe.block->workers[i].error;
+        if (error == 0) continue;
+        end_trial(agent, Ending::probe_refused,
+                  Text<96>("the kernel refused the probe: ", errno_name(static_cast<int>(error)).view()));
+        return false;
+    }
+    if (agent.probe.kill_signal != 0) {
+        static char buffer[1024];
+        bool found = false;
+        const std::uint64_t kills =
+            number_after(read_small(probe_memory_events(), buffer).text, "oom_kill", found);
+        const bool by_oom = agent.probe.kill_signal == SIGKILL && kills > 0;
+        end_trial(agent, by_oom ? Ending::probe_oom_killed : Ending::probe_failed,
+                  Text<96>(by_oom ? "the OOM killer ended the probe" : "the probe ended",
+                           " by signal ", agent.probe.kill_signal));
+        return false;
+    }
+    if (agent.probe.exit_status != 0) {
+        end_trial(agent, Ending::probe_failed,
+                  Text<1200>("the probe ended with exit status ", agent.probe.exit_status, ". ",
+                             command_errors()));
+        return false;
+    }
+    return true;
+}
+
+bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t iteration) {
+    agent.log.phase(wire::Phase::probe, iteration);
+    if (!start_crew(agent, agent.probe, probe.workers(agent.plan.probe), 0, probe.work)) return false;
+    wait_until(agent, agent.plan.probe_limit_ns,
+               [](Agent& a) { return crew_ready(a.probe); });
+    if (!pressure.verify(agent, iteration, 0)) return false;
+    const std::uint64_t reading = now_ns();
+    agent.counters.take(agent.log, iteration, 0);
+    agent.readings.take(agent.log, iteration, 0);
+    agent.log.value("agent.reading_ns", static_cast<double>(now_ns() - reading), iteration);
+    give_go(*agent.probe.block);
+    const bool ended = wait_until(agent, agent.plan.probe_limit_ns,
+                                  [](Agent& a) { return a.probe.alive == 0; });
+    agent.readings.take(agent.log, iteration, 1);
+    agent.counters.take(agent.log, iteration, 1);
+    if (!ended) {
+        end_crew(agent, agent.probe);
+        end_trial(agent, Ending::probe_failed,
+                  Text<96>("the probe didn't end within ", agent.plan.probe_limit_ns / 1'000'000,
+                           " ms of guest time"));
+        return false;
+    }
+    probe.report(agent, iteration);
+    if (!probe_went_well()) return false;
+    return pressure.verify(agent, iteration, 1);
+}
+
+void own_cost(const rusage& before) {
+    rusage now = {};
+    ::getrusage(RUSAGE_SELF, &now);
+    agent.log.value("agent.page_faults", static_cast<double>(now.ru_minflt + now.ru_majflt -
+                                                             before.ru_minflt - before.ru_majflt));
+    char buffer[128];
+    bool found = false;
+    // /proc/self/statm: size, resident … in pages.
+    const std::string_view text = read_small("/proc/self/statm", buffer).text;
+    const std::size_t blank = text.find(' ');
+    if (blank == std::string_view::npos) return;
+    const std::uint64_t pages =
+        number_after(Text<48>("r ", text.substr(blank + 1)).view(), "r", found);
+    if (found) agent.log.value("agent.rss_bytes", static_cast<double>(pages * agent.page_bytes));
+}
+
+void run_trial(const Pressure& pressure, const Probe& probe) {
+    agent.log.phase(wire::Phase::pressure);
+    if (!pressure.start(agent)) return;
+    Rng rng = Rng(agent.plan.seed).split(7000);
+    rusage before = {};
+    ::getrusage(RUSAGE_SELF, &before);
+    bool going = true;
+    for (std::uint32_t i = 0; going && i < agent.plan.iterations; ++i) {
+        const std::uint64_t gap = agent.plan.iteration_gap_ns;
+        if (gap > 0) {
+            wait_until(agent, gap / 2 + rng.below(gap), [](Agent&) { return false; });
+        }
+        going = run_iteration(pressure, probe, i);
+    }
+    own_cost(before);
+    pressure.stop(agent);
+}
+
+void live() {
+    const std::string_view bytes = read_plan();
+    if (!plan::decode(bytes, agent.plan)) {
+        end_trial(agent, Ending::harness_fault, "the plan in the image is damaged");
+        return;
+    }
+    agent.log.phase(wire::Phase::setup);
+    if (!set_up()) return;
+    const Pressure* pressure = find_pressure(agent.plan.pressure.id);
+    const Probe* probe = find_probe(agent.plan.probe.id);
+    if (pressure == nullptr || probe == nullptr) {
+        end_trial(agent, Ending::harness_fault, "the plan names a pressure or probe unknown here");
+        return;
+    }
+    if (!probe->check(agent)) return;
+    // The state before any pressure; also a rehearsal, so that no reading that counts is the first.
+    agent.readings.take(agent.log, wire::kNoIteration, 0);
+    run_trial(*pressure, *probe);
+    state_health(agent);
+}
+
+}  // namespace
+}  // namespace mano::agent
+
+int main() {
+    using namespace mano::agent;  // NOLINT(google-build-using-namespace)
+    if (::getpid() != 1) {
+        static constexpr char kText[] =
+            "manometer-agent runs as PID 1 of a guest; use: manometer run EXPERIMENT -k KERNEL\n";
+        [[maybe_unused]] const ssize_t done = ::write(2, kText, sizeof kText - 1);
+        return 1;
+    }
+    mount_filesystems();
+    const std::span<std::byte> memory = map_log();
+    if (!agent.log.start(memory)) power_off();  // the host sees a guest that never said hello
+    agent.log.hello("manometer-agent " MANO_VERSION);
+    live();
+    agent.log.phase(mano::wire::Phase::done);
+    agent.log.goodbye();
+    power_off();
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// `hold`: workers that bring what they own to a share of the memory available at the start, punch
+// holes in it in a drawn pattern, and then sleep. Demand = bytes still owned after the holes ÷
+// MemAvailable at the start; the level is verified as resident + swapped.
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "agent/machine.h"
+#include "agent/pressure/pressure.h"
+#include "base/rng.h"
+
+namespace mano::agent {
+namespace {
+
+using measure::Ending;
+
+// By position in the schema (src/plan/schema.cpp).
+enum Param : std::size_t {
+    kDemand,
+    kWorkers,
+    kFolio,
+    kPunch,
+    kPunchChunk,
+    kCompressible,
+    kSettle,
+    kTolerance,
+};
+enum Step : std::uint32_t { kMapping, kPopulating };
+constexpr const char* kSteps[] = {"mmap of its memory", "MADV_POPULATE_WRITE"};
+
+constexpr std::uint64_t kPpm = 1'000'000;
+constexpr std::uint64_t kHuge = std::uint64_t{2} << 20;
+constexpr std::uint64_t kBatch = std::uint64_t{2} << 20;
+
+struct Share {
+    std::uint64_t owned = 0;   // after punching
+    std::uint64_t mapped = 0;  // before
+};
+
+// What each worker owns, in whole chunks; computed alike by PID 1 and the workers.
+Share share_of(const Agent& agent) {
+    const plan::LoadView& load = agent.plan.pressure;
+    const auto workers = static_cast<std::uint64_t>(load.value(kWorkers));
+    const auto punch = static_cast<std::uint64_t>(load.value(kPunch));
+    const std::uint64_t page = agent.page_bytes;
+    Share share;
+    share.owned = agent.demand_bytes / workers / page * page;
+    const double kept = 1.0 - static_cast<double>(punch) / static_cast<double>(kPpm);
+    share.mapped = static_cast<std::uint64_t>(static_cast<double>(share.owned) / kept) / page * page;
+    return share;
+}
+
+// Fills pages so that zram finds them as compressible as the plan says: the first part of each page
+// from an incompressible template at a drawn offset, the rest one repeated byte.
+class Filler {
+  public:
+    Filler(Rng rng, std::uint64_t compressible_ppm, std::uint64_t page) : rng_(rng), page_(page) {
+        for (std::uint64_t& word : template_) word = rng_.next();
+        random_bytes_ = (page * (kPpm - compressible_ppm) / kPpm) & ~std::uint64_t{7};
+    }
+    void fill(char* at, std::uint64_t bytes) {
+        for (std::uint64_t done = 0; done < bytes; done += page_) {
+            const std::uint64_t start = rng_.below(kWords - page_ / 8);
+            std::memcpy(at + done, template_ + start, random_bytes_);
+            std::memset(at + done + random_bytes_, static_cast<int>(1 + rng_.below(255)),
+                        page_ - random_bytes_);
+        }
+    }
+
+  private:
+    static constexpr std::uint64_t kWords = 16384;
+    Rng rng_;
+    std::uint64_t page_;
+    std::uint64_t random_bytes_ = 0;
+    std::uint64_t template_[kWords] = {};
+};
+
+// Releases exactly the planned number of chunks, drawn by selection sampling (Knuth, Algorithm S),
+// so that the bytes owned in the end are exact.
+void punch_holes(const Agent& agent, char* memory, const Share& share, Rng& rng) {
+    const auto chunk = static_cast<std::uint64_t>(agent.plan.pressure.value(kPunchChunk));
+    if (share.mapped == share.owned || chunk == 0) return;
+    std::uint64_t release = (share.mapped - share.owned + chunk / 2) / chunk;
+    const std::uint64_t chunks = share.mapped / chunk;
+    for (std::uint64_t i = 0; i < chunks && release > 0; ++i) {
+        if (rng.below(chunks - i) >= release) continue;
+        ::madvise(memory + i * chunk, chunk, MADV_DONTNEED);
+        --release;
+    }
+}
+
+int hold_work(Agent& agent, unsigned index) {
+    const plan::LoadView& load = agent.plan.pressure;
+    WorkerCell& cell = agent.pressure.block->workers[index];
+    const Share share = share_of(agent);
+    Rng rng = Rng(agent.plan.seed).split(1000 + index);
+    auto refused = [&](Step step) {
+        cell.error_at = step;
+        cell.error = static_cast<std::uint32_t>(errno);
+        cell.ready = 1;
+        return 1;
+    };
+    const std::uint64_t span = share.mapped + 2 * kHuge;
+    auto* base = static_cast<char*>(::mmap(nullptr, span, PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (base == MAP_FAILED) return refused(kMapping);
+    const auto address = reinterpret_cast<std::uintptr_t>(base);
+    char* memory = base + ((address + kHuge - 1) / kHuge * kHuge - address);
+    const bool folios = load.value(kFolio) > static_cast<std::int64_t>(agent.page_bytes);
+    ::madvise(memory, share.mapped, folios ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+
+    static Filler filler(rng, static_cast<std::uint64_t>(load.value(kCompressible)),
+                         agent.page_bytes);
+    const std::uint64_t start = now_ns();
+    bool can_populate = true;
+    for (std::uint64_t at = 0; at < share.mapped; at += kBatch) {
+        const std::uint64_t size = share.mapped - at < kBatch ? share.mapped - at : kBatch;
+        // One call instead of a fault a page; kernels without it (before 5.14) fault.
+        if (can_populate && ::madvise(memory + at, size, MADV_POPULATE_WRITE) != 0) {
+            if (errno != EINVAL) return refused(kPopulating);
+            can_populate = false;
+        }
+        filler.fill(memory + at, size);
+    }
+    punch_holes(agent, memory, share, rng);
+    cell.time_ns = now_ns() - start;
+    cell.cpu_ns = cpu_ns();
+    cell.bytes = share.owned;
+    cell.ready = 1;
+    while (true) ::pause();
+}
+
+std::uint64_t kb_of(const char* path, std::string_view key, bool& found) {
+    static char buffer[8192];
+    return number_after(read_small(path, buffer).text, key, found);
+}
+
+struct Level {
+    std::uint64_t resident = 0;
+    std::uint64_t swapped = 0;
+    std::uint64_t bytes() const { return resident + swapped; }
+};
+
+Level read_level(const Agent& agent) {
+    Level level;
+    for (unsigned i = 0; i < agent.pressure.size; ++i) {
+        if (agent.pressure.pids[i] <= 0) continue;
+        const Path path("/proc/", agent.pressure.pids[i], "/status");
+        static char buffer[8192];
+        const std::string_view text = read_small(path.c_str(), buffer).text;
+        bool found = false;
+        level.resident += number_after(text, "RssAnon", found) * 1024;
+        level.swapped += number_after(text, "VmSwap", found) * 1024;
+    }
+    return level;
+}
+
+std::uint64_t load_cpu_us() {
+    bool found = false;
+    return kb_of(MANO_CGROUP "/load/cpu.stat", "usage_usec", found);
+}
+
+std::uint64_t oom_kills(const char* events) {
+    bool found = false;
+    return kb_of(events, "oom_kill", found);
+}
+
+bool crew_whole(Agent& agent) {
+    if (agent.pressure.alive == agent.pressure.size) return true;
+    const bool by_oom = oom_kills(MANO_CGROUP "/load/memory.events") > 0;
+    end_trial(agent, by_oom ? Ending::worker_oom_killed : Ending::pressure_missed,
+              Text<128>(by_oom ? "the OOM killer ended a worker that held memory"
+                               : "a worker that held memory ended",
+                        " (signal ", agent.pressure.kill_signal, ")"));
+    return false;
+}
+
+bool has_memory_for(Agent& agent, std::uint64_t available) {
+    const plan::LoadView& load = agent.plan.pressure;
+    bool found = false;
+    const std::uint64_t swap = kb_of("/proc/meminfo", "SwapFree", found) * 1024;
+    const auto demand_ppm = static_cast<std::uint64_t>(load.value(kDemand));
+    if (demand_ppm >= 950'000 && swap == 0) {
+        end_trial(agent, Ending::precondition_missing,
+                  "a demand of 95 % or more needs swap, and this guest has none: set guest.zram");
+        return false;
+    }
+    // What zram takes in it holds in the same memory, compressed: it gains what compresses.
+    const auto gain = static_cast<std::uint64_t>(static_cast<double>(swap) * 0.9 *
+                                                 static_cast<double>(load.value(kCompressible)) /
+                                                 static_cast<double>(kPpm));
+    const std::uint64_t need =
+        share_of(agent).mapped * static_cast<std::uint64_t>(load.value(kWorkers));
+    if (need <= available + gain) return true;
+    end_trial(agent, Ending::precondition_missing,
+              Text<256>("filling needs ", need >> 20, " MiB, but ", available >> 20,
+                        " MiB are available and compressed swap gains about ", gain >> 20,
+                        " MiB: lower pressure.demand or pressure.punch, or raise guest.zram or "
+                        "pressure.compressible"));
+    return false;
+}
+
+}  // namespace
+
+bool hold_start(Agent& agent) {
+    const plan::LoadView& load = agent.plan.pressure;
+    bool found = false;
+    const std::uint64_t available = kb_of("/proc/meminfo", "MemAvailable", found) * 1024;
+    if (!found) {
+        end_trial(agent, Ending::precondition_missing, "/proc/meminfo has no MemAvailable");
+        return false;
+    }
+    agent.demand_bytes = static_cast<std::uint64_t>(
+        static_cast<double>(available) * static_cast<double>(load.value(kDemand)) /
+        static_cast<double>(kPpm));
+    if (!has_memory_for(agent, available)) return false;
+    const auto workers = static_cast<unsigned>(load.value(kWorkers));
+    if (!start_crew(agent, agent.pressure, workers, 1000, hold_work)) return false;
+    const bool up = wait_until(agent, agent.plan.pressure_limit_ns, [](Agent& a) {
+        return a.pressure.alive < a.pressure.size || crew_ready(a.pressure);
+    });
+    for (unsigned i = 0; i < agent.pressure.size; ++i) {
+        const WorkerCell& cell = agent.pressure.block->workers[i];
+        if (cell.error == 0) continue;
+        end_trial(agent, Ending::pressure_missed,
+                  Text<128>("a worker was refused ", std::string_view(kSteps[cell.error_at]), ": ",
+                            errno_name(static_cast<int>(cell.error)).view()));
+        return false;
+    }
+    if (!crew_whole(agent)) return false;
+    if (!up) {
+        end_trial(agent, Ending::pressure_missed,
+                  Text<128>("the level wasn't reached within ",
+                            agent.plan.pressure_limit_ns / 1'000'000, " ms of guest time"));
+        return false;
+    }
+    wait_until(agent, static_cast<std::uint64_t>(load.value(kSettle)),
+               [](Agent& a) { return a.pressure.alive < a.pressure.size; });
+    std::uint64_t fill_ns = 0;
+    for (unsigned i = 0; i < agent.pressure.size; ++i) {
+        const std::uint64_t ns = agent.pressure.block->workers[i].time_ns;
+        fill_ns = ns > fill_ns ? ns : fill_ns;
+    }
+    agent.log.value("pressure.fill_ns", static_cast<double>(fill_ns));
+    agent.log.value("pressure.available_bytes", static_cast<double>(available));
+    agent.log.value("pressure.demand_bytes", static_cast<double>(agent.demand_bytes));
+    agent.load_cpu_us_at_hold = load_cpu_us();
+    agent.hold_since_ns = now_ns();
+    return true;
+}
+
+bool hold_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment) {
+    if (!crew_whole(agent)) return false;
+    const Level level = read_level(agent);
+    const double wanted = static_cast<double>(agent.demand_bytes);
+    const double off = static_cast<double>(level.bytes()) / wanted - 1.0;
+    agent.log.value("pressure.resident_bytes", static_cast<double>(level.resident), iteration, moment);
+    agent.log.value("pressure.swapped_bytes", static_cast<double>(level.swapped), iteration, moment);
+    agent.log.value("pressure.level_pct",
+                    static_cast<double>(agent.plan.pressure.value(kDemand)) / 1e4 * (1.0 + off),
+                    iteration, moment);
+    const double tolerance =
+        static_cast<double>(agent.plan.pressure.value(kTolerance)) / static_cast<double>(kPpm);
+    if (off <= tolerance && off >= -tolerance) return true;
+    end_trial(agent, Ending::pressure_missed,
+              Text<192>("resident + swapped is ", level.bytes() >> 20, " MiB, the demand is ",
+                        agent.demand_bytes >> 20, " MiB: off by more than the tolerance"));
+    return false;
+}
+
+void hold_stop(Agent& agent) {
+    const std::uint64_t held_us = (now_ns() - agent.hold_since_ns) / 1000;
+    const std::uint64_t used_us = load_cpu_us() - agent.load_cpu_us_at_hold;
+    if (held_us > 0) {
+        agent.log.value("pressure.cpu_pct",
+                        100.0 * static_cast<double>(used_us) / static_cast<double>(held_us));
+    }
+    end_crew(agent, agent.pressure);
+}
+
+}  // namespace mano::agent
