@@ -7,13 +7,6 @@
 namespace mano::procfs {
 namespace {
 
-Parsed parse_pairs(std::string_view source, std::string_view prefix, std::string_view text) {
-    Collector out(source);
-    if (text.empty()) out.ledger().add(Fault::empty);
-    for_each_line(text, out.ledger(), [&](std::string_view line) { out.add_pair(prefix, line); });
-    return out.take();
-}
-
 std::string join(std::string_view a, std::string_view b) {
     return std::string(a).append(b);
 }
@@ -99,6 +92,13 @@ void read_mthp_line(std::string_view line, Collector& out) {
 }
 
 }  // namespace
+
+Parsed parse_pairs(std::string_view source, std::string_view prefix, std::string_view text) {
+    Collector out(source);
+    if (text.empty()) out.ledger().add(Fault::empty);
+    for_each_line(text, out.ledger(), [&](std::string_view line) { out.add_pair(prefix, line); });
+    return out.take();
+}
 
 Parsed parse_vmstat(std::string_view text) {
     return parse_pairs("vmstat", "vmstat.", text);

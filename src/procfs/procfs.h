@@ -51,6 +51,10 @@ Parsed parse_vmstat(std::string_view text);
 // derived from the totals by the kernel. A kernel without the `full` line gives no such value.
 Parsed parse_psi(std::string_view who, std::string_view resource, std::string_view text);
 
+// Any file of "key number" lines (a cgroup's cpu.stat) → prefix + key, in the file's own units.
+// `source` names the file in Losses.
+Parsed parse_pairs(std::string_view source, std::string_view prefix, std::string_view text);
+
 // A cgroup's memory.stat (also memory.events) → "memcg.<who>.<key>": bytes or events, as the kernel
 // has them.
 Parsed parse_memory_stat(std::string_view who, std::string_view text);
