@@ -11,7 +11,6 @@ namespace mano::kernels {
 
 namespace {
 
-constexpr std::uint64_t kUnpackedLimit = std::uint64_t{1} << 30;
 constexpr std::uint64_t kSector = 512;
 
 // Little-endian number at `offset`; the caller has checked that it is there.
@@ -178,7 +177,7 @@ Result<BzImage> parse_bzimage(std::string_view bytes) {
     return image;
 }
 
-Result<std::string> extract_elf(std::string_view bytes, const BzImage& image) {
+Result<std::string> extract_elf(std::string_view bytes, const BzImage& image, std::uint64_t limit) {
     if (!image.has_payload) {
         return fail(Code::invalid,
                     "the image's boot protocol is older than 2.08 and doesn't say "
@@ -193,7 +192,7 @@ Result<std::string> extract_elf(std::string_view bytes, const BzImage& image) {
     // scripts/Makefile.lib: the uncompressed size is appended to all but gzip, whose own trailer
     // ends with it.
     const auto size = load<std::uint32_t>(payload, payload.size() - 4);
-    if (size > kUnpackedLimit) {
+    if (size > limit) {
         return fail(Code::invalid, "the compressed kernel claims to be {} bytes when unpacked",
                     size);
     }

@@ -27,9 +27,12 @@ struct BzImage {
 // as the rest of a sentence that begins with the path ("is a Debian package, not a kernel: …").
 Result<BzImage> parse_bzimage(std::string_view bytes);
 
+constexpr std::uint64_t kUnpackedLimit = std::uint64_t{1} << 30;
+
 // The uncompressed kernel (an ELF with, perhaps, relocations appended). Code::invalid with a
-// sentence on what is in the way.
-Result<std::string> extract_elf(std::string_view bytes, const BzImage& image);
+// sentence on what is in the way; also when it would be larger than `limit` bytes.
+Result<std::string> extract_elf(std::string_view bytes, const BzImage& image,
+                                std::uint64_t limit = kUnpackedLimit);
 
 // "Linux version 7.3.4 (user@host) (compiler) #1 …", one line, out of the uncompressed kernel.
 std::optional<std::string> find_banner(std::string_view elf);

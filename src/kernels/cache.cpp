@@ -260,7 +260,12 @@ Result<Fd> wait_for_lock(const fs::path& path, bool shared, const Options& optio
 }
 
 Result<Fd> Cache::lock(std::string_view what, const Options& options) const {
-    return wait_for_lock(root_ / "locks" / (sha256(what).substr(0, 32) + ".lock"), false, options);
+    const fs::path path = root_ / "locks" / (sha256(what).substr(0, 32) + ".lock");
+    auto held = wait_for_lock(path, false, options);
+    if (!held && held.error().code == Code::environment) {
+        return wrap(held.error(), "the cache of kernels, {}, can't be written", root_.string());
+    }
+    return held;
 }
 
 namespace {

@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -57,7 +58,9 @@ struct DebianEntry {
 
 class Cache {
   public:
-    explicit Cache(const std::filesystem::path& cache) : root_(cache / "kernels") {}
+    // `cache` is options.cache; empty: the user's own.
+    explicit Cache(const std::filesystem::path& cache)
+        : root_((cache.empty() ? cache_folder() : cache) / "kernels") {}
 
     const std::filesystem::path& root() const { return root_; }
     std::filesystem::path images() const { return root_ / "images"; }
@@ -93,7 +96,10 @@ class WorkFolder {
   public:
     static Result<WorkFolder> make(const Cache& cache);
     WorkFolder() = default;
-    WorkFolder(WorkFolder&&) noexcept = default;
+    WorkFolder(WorkFolder&& other) noexcept
+        : path_(std::exchange(other.path_, {})),
+          lock_path_(std::exchange(other.lock_path_, {})),
+          lock_(std::move(other.lock_)) {}
     WorkFolder& operator=(WorkFolder&&) noexcept = delete;
     WorkFolder(const WorkFolder&) = delete;
     WorkFolder& operator=(const WorkFolder&) = delete;

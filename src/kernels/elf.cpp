@@ -102,13 +102,13 @@ std::optional<std::string_view> section(std::string_view elf, std::string_view n
     return std::nullopt;
 }
 
-std::string folded(std::string_view name) {
+}  // namespace
+
+std::string folded_name(std::string_view name) {
     std::string out(name);
     std::replace(out.begin(), out.end(), '-', '_');
     return out;
 }
-
-}  // namespace
 
 Result<ModuleInfo> read_modinfo(std::string_view elf) {
     if (!is_elf_x86_64(elf)) return fail(Code::invalid, "not an ELF file for x86-64");
@@ -120,12 +120,12 @@ Result<ModuleInfo> read_modinfo(std::string_view elf) {
         const std::size_t end = std::min(rest.find('\0'), rest.size());
         const std::string_view line = rest.substr(0, end);
         rest.remove_prefix(std::min(end + 1, rest.size()));
-        if (line.starts_with("name=")) out.name = folded(line.substr(5));
+        if (line.starts_with("name=")) out.name = folded_name(line.substr(5));
         if (!line.starts_with("depends=")) continue;
         std::string_view names = line.substr(8);
         while (!names.empty()) {
             const std::size_t comma = std::min(names.find(','), names.size());
-            if (comma > 0) out.depends.push_back(folded(names.substr(0, comma)));
+            if (comma > 0) out.depends.push_back(folded_name(names.substr(0, comma)));
             names.remove_prefix(std::min(comma + 1, names.size()));
         }
     }

@@ -26,6 +26,9 @@ struct ModuleInfo {
     std::vector<std::string> depends;  // names, '-' folded to '_'
 };
 
+// A module's name as the kernel uses it: '-' is '_'.
+std::string folded_name(std::string_view name);
+
 // Code::invalid when the bytes are no relocatable x86-64 ELF with a .modinfo section.
 Result<ModuleInfo> read_modinfo(std::string_view elf);
 

@@ -21,18 +21,12 @@ constexpr std::size_t kModuleLimit = std::size_t{128} << 20;  // decompressed
 constexpr std::size_t kModuleCount = 100'000;                 // in one folder
 constexpr std::size_t kBuiltinLimit = std::size_t{16} << 20;
 
-std::string folded(std::string_view name) {
-    std::string out(name);
-    std::replace(out.begin(), out.end(), '-', '_');
-    return out;
-}
-
 }  // namespace
 
 std::string module_name(std::string_view file) {
     for (const std::string_view ending : {".ko", ".ko.xz", ".ko.zst", ".ko.gz"}) {
         if (file.size() > ending.size() && file.ends_with(ending)) {
-            return folded(file.substr(0, file.size() - ending.size()));
+            return folded_name(file.substr(0, file.size() - ending.size()));
         }
     }
     return {};
@@ -191,7 +185,7 @@ Result<std::vector<Module>> modules_for(const Kernel& kernel,
         MANO_ASSIGN(const Shelf shelf, Shelf::open(kernel));
         Collector collector{shelf, kernel, {}, {}};
         for (const std::string& name : names)
-            MANO_TRY(collector.add(folded(name), "", 0));
+            MANO_TRY(collector.add(folded_name(name), "", 0));
         return std::move(collector.out);
     } catch (const std::exception& error) {
         return fail(Code::environment, "modules of {}: {}", kernel.provenance.release,

@@ -88,20 +88,33 @@ Options without_network(const Options& options) {
     return out;
 }
 
+Result<Known> known_offline(std::string_view spec, const Options& options, const Cache& cache) {
+    MANO_ASSIGN(Kernel kernel, resolve(spec, without_network(options)));
+    Known out;
+    out.kernel = std::move(kernel);
+    // Nobody asked for the network here, so that it wasn't used isn't worth a note.
+    std::erase(out.kernel.provenance.notes, kOfflineNote);
+    out.bytes = bytes_on_disk(cache.images() / out.kernel.id);
+    if (!out.kernel.provenance.packages.empty()) {
+        for (const DebianEntry& entry : cache.all_debian()) {
+            if (entry.image_id == out.kernel.id) out.bytes += bytes_on_disk(entry.folder);
+        }
+    }
+    return out;
+}
+
 // A named kernel as it is now. One that can't be had at the moment is still listed, with the
 // reason.
 Known named(const std::string& name, const std::string& spec, const Options& options,
             const Cache& cache) {
     Known out;
-    out.name = name;
-    if (auto kernel = resolve(spec, without_network(options))) {
-        out.kernel = std::move(*kernel);
-        out.bytes = bytes_on_disk(cache.images() / out.kernel.id);
-        if (out.kernel.modules) out.bytes += bytes_on_disk(out.kernel.modules->parent_path());
+    if (auto known = known_offline(spec, options, cache)) {
+        out = std::move(*known);
     } else {
         out.kernel.provenance.spec = spec;
-        out.kernel.provenance.notes.push_back(kernel.error().text());
+        out.kernel.provenance.notes.push_back(known.error().text());
     }
+    out.name = name;
     return out;
 }
 
@@ -128,7 +141,6 @@ Result<std::vector<Known>> list(const Options& options) {
 
 Result<Kernel> add(std::string_view name, std::string_view spec, const Options& options) {
     MANO_TRY(check_name(name));
-    if (spec == name) return fail(Code::invalid, "'{}' would stand for itself", name);
     MANO_ASSIGN(Kernel kernel, resolve(spec, options));
     const Cache cache(options.cache);
     MANO_ASSIGN(const Fd held, cache.lock("names", options));
@@ -151,13 +163,7 @@ Result<Known> show(std::string_view name_or_spec, const Options& options) {
             if (one.kernel.id.starts_with(name_or_spec)) return std::move(one);
         }
     }
-    auto kernel = resolve(name_or_spec, without_network(options));
-    if (!kernel) return tl::unexpected(kernel.error());
-    Known out;
-    out.kernel = std::move(*kernel);
-    out.bytes = bytes_on_disk(cache.images() / out.kernel.id);
-    if (out.kernel.modules) out.bytes += bytes_on_disk(out.kernel.modules->parent_path());
-    return out;
+    return known_offline(name_or_spec, options, cache);
 }
 
 namespace {

@@ -92,7 +92,8 @@ Status check_parts(const PathSpec& spec) {
     if (spec.modules && !fs::is_directory(*spec.modules, ignored)) {
         return fail(is_there(*spec.modules) ? Code::invalid : Code::not_found,
                     "modules={}: {}; the folder with the kernel's *.ko files is wanted",
-                    spec.modules->string(), is_there(*spec.modules) ? "no folder" : "no such folder");
+                    spec.modules->string(),
+                    is_there(*spec.modules) ? "no folder" : "no such folder");
     }
     if (spec.config && !fs::is_regular_file(*spec.config, ignored)) {
         return fail(is_there(*spec.config) ? Code::invalid : Code::not_found,
@@ -177,6 +178,12 @@ Result<Kernel> resolve_spec(std::string_view spec, const Options& options) {
         }
     }
     if (looks_like_path(spec)) return resolve_path(spec, options);
+    if (parse_debian_spec(spec)) {
+        return fail(Code::not_found,
+                    "'{0}' is no name of a kernel and no file; Debian's kernel of that version is "
+                    "debian:{0}",
+                    spec);
+    }
     return fail(Code::not_found,
                 "'{}' is no kernel that is known here: expected debian:VERSION[-FLAVOUR], the path "
                 "of a bzImage, or a name given with 'manometer kernel add'",

@@ -33,6 +33,9 @@ Result<Kernel> resolve_path(std::string_view spec, const Options& options);
 std::optional<Kernel> kernel_of(const Cache& cache, const DebianEntry& entry);
 Kernel kernel_of(const ImageEntry& entry);
 
+// In Provenance::notes when options.offline kept a partial version from being looked up.
+constexpr std::string_view kOfflineNote = "Offline: not checked for a newer kernel.";
+
 // name → SPEC. An absent file has no names; a damaged one is Code::corrupt.
 Result<std::map<std::string, std::string>> read_names(const Cache& cache);
 

@@ -49,12 +49,16 @@ std::optional<fs::path> place_member(std::string_view member) {
     return std::nullopt;
 }
 
-std::string exact_spec(std::string_view version, std::string_view release,
-                       std::string_view flavour) {
-    const std::string upstream = upstream_of(version);
-    // Debian's own versions of one upstream version differ by more than the revision up to 6.1.
-    (void)release;
-    return fmt::format("debian:{}-{}", upstream, flavour);
+// A SPEC that only this kernel matches. The release tells Debian's builds of one upstream version
+// apart, but a release candidate has that of the release to come.
+std::string exact_spec(const DebianEntry& entry) {
+    std::string_view release = entry.release;
+    for (const std::string_view tail : {"-amd64", "-cloud", "-rt"}) {
+        if (release.ends_with(tail)) release.remove_suffix(tail.size());
+    }
+    const bool telling = release.find_first_of("+-") != std::string_view::npos;
+    return fmt::format("debian:{}-{}", telling ? release : upstream_of(entry.version),
+                       entry.flavour);
 }
 
 const DebianEntry* best_cached(const std::vector<DebianEntry>& entries, const DebianSpec& wanted) {
@@ -87,13 +91,13 @@ void note_missing(const DebianKernel& from, DebianEntry& entry) {
     if (from.whole) return;
     if (!from.modules) {
         entry.notes.push_back(
-            fmt::format("Debian's archive no longer has linux-modules-{} {}, so this kernel has no "
+            fmt::format("Debian's archive doesn't have linux-modules-{} {}, so this kernel has no "
                         "modules here.",
                         from.release, from.image.version));
     }
     if (!from.base) {
         entry.notes.push_back(fmt::format(
-            "Debian's archive no longer has linux-base-{} {}, so this kernel's configuration isn't "
+            "Debian's archive doesn't have linux-base-{} {}, so this kernel's configuration isn't "
             "known.",
             from.release, from.image.version));
     }
@@ -128,7 +132,7 @@ Result<DebianEntry> fetch(const Cache& cache, const Apt& apt, const DebianKernel
         return fail(Code::environment, "{} {} has no kernel image in it", from.image.name,
                     from.image.version);
     }
-    auto image = cache.store_image(*bytes, "debian:" + from.upstream + "-" + from.flavour, options);
+    auto image = cache.store_image(*bytes, exact_spec(entry), options);
     if (!image)
         return wrap(image.error(), "the kernel in {} {}", from.image.name, from.image.version);
     entry.image_id = image->id;
@@ -151,7 +155,7 @@ Result<Kernel> use(const Search& search, const DebianEntry& entry, std::string n
     auto kernel = kernel_of(search.cache, entry);
     if (!kernel) return fail(Code::corrupt, "{}: its image is missing", entry.folder.string());
     kernel->provenance.spec = search.spec;
-    kernel->provenance.exact_spec = exact_spec(entry.version, entry.release, entry.flavour);
+    kernel->provenance.exact_spec = exact_spec(entry);
     if (!note.empty()) kernel->provenance.notes.push_back(std::move(note));
     return std::move(*kernel);
 }
@@ -207,7 +211,11 @@ Result<Kernel> from_archive(const Search& search, const Options& options) {
         return trouble ? use_cached_anyway(search, *trouble) : use(search, *search.cached);
     }
     auto entry = fetch(search.cache, search.apt, *found, options);
-    if (entry) return use(search, *entry);
+    if (entry && !trouble) return use(search, *entry);
+    if (entry) {
+        return use(search, *entry,
+                   fmt::format("Not all of Debian's suites could be asked: {}.", trouble->text()));
+    }
     if (search.cached != nullptr && entry.error().code == Code::environment) {
         return use_cached_anyway(search, entry.error());
     }
@@ -221,7 +229,7 @@ std::optional<Kernel> kernel_of(const Cache& cache, const DebianEntry& entry) {
     if (!image) return std::nullopt;
     Kernel kernel = kernel_of(*image);
     Provenance& from = kernel.provenance;
-    from.exact_spec = exact_spec(entry.version, entry.release, entry.flavour);
+    from.exact_spec = exact_spec(entry);
     from.spec = from.exact_spec;
     from.packages = entry.packages;
     from.notes.insert(from.notes.end(), entry.notes.begin(), entry.notes.end());
@@ -248,7 +256,7 @@ Result<Kernel> resolve_debian(std::string_view spec, const Options& options) {
     if (search.cached != nullptr && wanted.exact()) return use(search, *search.cached);
     if (options.offline) {
         if (search.cached != nullptr) {
-            return use(search, *search.cached, "Offline: not checked for a newer kernel.");
+            return use(search, *search.cached, std::string(kOfflineNote));
         }
         return fail(Code::environment, "{} isn't cached here, and --offline forbids fetching it",
                     spec);
