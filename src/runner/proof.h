@@ -3,6 +3,7 @@
 // trial that said goodbye.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -22,12 +23,19 @@ class Proofs {
     void judge(measure::TrialRecord& record) const;
 
   private:
+    struct Named {
+        std::string name;
+        measure::Formula formula;
+    };
     struct Parsed {
         plan::Proof proof;
         measure::Formula formula;
     };
+    Status add_derived(const std::string& name, const std::string& formula);
+
     std::vector<Parsed> proofs_;
     std::vector<measure::Metric> metrics_;  // the experiment's own
+    std::vector<Named> derived_;            // which proofs may name too
 };
 
 }  // namespace mano::runner

@@ -12,20 +12,19 @@ namespace {
 // How long a writer waits for another one. A transaction of a trial takes milliseconds.
 constexpr int kBusyMs = 30'000;
 
-bool is_full(int code, int number) {
-    const int primary = code & 0xff;
-    if (primary == SQLITE_FULL) return true;
-    return primary == SQLITE_IOERR && (number == ENOSPC || number == EDQUOT || number == EFBIG);
+bool means_full(int number) {
+    return number == ENOSPC || number == EDQUOT || number == EFBIG;
 }
 
 tl::unexpected<Error> explain(int code, int number, const char* said, const std::string& file) {
-    if (is_full(code, number)) {
+    const int primary = code & 0xff;
+    if (primary == SQLITE_FULL || (primary == SQLITE_IOERR && means_full(number))) {
         return fail(Code::environment,
                     "{}: no space is left for it ({}); what was stored before is kept whole. Free "
                     "some space (or raise the quota) and try again",
-                    file, number != 0 ? std::strerror(number) : said);
+                    file, means_full(number) ? std::strerror(number) : said);
     }
-    switch (code & 0xff) {
+    switch (primary) {
         case SQLITE_BUSY:
         case SQLITE_LOCKED:
             return fail(Code::environment,
@@ -76,7 +75,10 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& name, int fl
 }
 
 tl::unexpected<Error> Database::failure() const {
-    return explain(code(), sqlite3_system_errno(raw_.get()), sqlite3_errmsg(raw_.get()), shown_);
+    // SQLite forgets the system's reason when a commit fails: then errno still has it.
+    const int last = errno;
+    const int kept = sqlite3_system_errno(raw_.get());
+    return explain(code(), means_full(last) ? last : kept, sqlite3_errmsg(raw_.get()), shown_);
 }
 
 Result<Statement> Database::prepare(std::string_view sql) const {
@@ -90,6 +92,7 @@ Result<Statement> Database::prepare(std::string_view sql) const {
 
 Status Database::execute(std::string_view sql) const {
     const std::string terminated(sql);
+    errno = 0;
     if (sqlite3_exec(raw_.get(), terminated.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
         return failure();
     }
@@ -104,6 +107,7 @@ Result<std::int64_t> Database::number(std::string_view sql) const {
 }
 
 Result<bool> Statement::step() {
+    errno = 0;
     switch (sqlite3_step(raw_.get())) {
         case SQLITE_ROW:
             return true;
