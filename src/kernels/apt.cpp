@@ -91,10 +91,11 @@ std::optional<Source> finish_stanza(const std::map<std::string, std::string>& fi
         return found == fields.end() ? std::string() : found->second;
     };
     const auto types = words(field("types"));
-    const std::string enabled = lower(field("enabled"));
     if (std::find(types.begin(), types.end(), "deb") == types.end()) return std::nullopt;
-    if (enabled == "no" || enabled == "false" || enabled == "0" || enabled == "off") {
-        return std::nullopt;
+    for (const std::string& enabled : words(lower(field("enabled")))) {
+        if (enabled == "no" || enabled == "false" || enabled == "0" || enabled == "off") {
+            return std::nullopt;
+        }
     }
     Source source{words(field("uris")), words(field("suites")), words(field("components")), ""};
     // A key block may stand in place of the path; ours is the archive's keyring then.
@@ -287,6 +288,13 @@ std::string complaint(std::string_view text) {
     return std::string(text.substr(0, 300));
 }
 
+// Did `apt-get update` reach any suite? ("Hit:1 …" unchanged, "Get:2 …" fetched.)
+bool any_fetched(std::string_view text) {
+    return text.starts_with("Hit:") || text.starts_with("Get:") ||
+           text.find("\nHit:") != std::string_view::npos ||
+           text.find("\nGet:") != std::string_view::npos;
+}
+
 std::optional<std::chrono::seconds> age_of(const fs::path& path) {
     std::error_code error;
     const auto written = fs::last_write_time(path, error);
@@ -344,11 +352,12 @@ Result<std::optional<std::string>> Apt::refresh(const Options& options) const {
                 run_program({program, "-c", conf, "-q", "--error-on=any", "update"}, {}, kTextLimit,
                             options.stop));
     const std::string trouble = output.exit.ok() ? "" : complaint(output.err + output.out);
-    auto rebuilt = rebuild_index(options);
-    if (!output.exit.ok() && (!rebuilt || !index() || index()->empty())) {
+    // A suite that this mirror doesn't have is no reason to do without the others; but an index
+    // that couldn't be fetched at all must not count as a fresh one.
+    if (!output.exit.ok() && !any_fetched(output.out)) {
         return fail(Code::environment, "Debian's package index couldn't be fetched: {}", trouble);
     }
-    MANO_TRY(rebuilt);
+    MANO_TRY(rebuild_index(options));
     if (trouble.empty()) return std::optional<std::string>();
     return std::optional<std::string>(trouble);
 }
