@@ -188,18 +188,17 @@ void Crew::keep(const plan::PlannedTrial& trial, const measure::TrialRecord& rec
     const Status stored = store_.finish_trial(runset_.id, trial.position, record);
     if (!stored) return give_up(explained(stored.error()));
     const measure::Standing standing = measure::standing(record.ending);
-    {
-        const std::lock_guard guard(mutex_);
-        running_.erase(trial.position);
-        ++ended_here_;
-        ++outcome_.done;
-        if (standing == measure::Standing::failed) ++outcome_.failed;
-        if (standing == measure::Standing::spoiled) ++outcome_.spoiled;
-        if (standing != measure::Standing::spoiled && record.host_ns > 0) {
-            estimate_.ended(trial, seconds(record.host_ns));
-        }
+    const std::lock_guard guard(mutex_);
+    running_.erase(trial.position);
+    ++ended_here_;
+    ++outcome_.done;
+    if (standing == measure::Standing::failed) ++outcome_.failed;
+    if (standing == measure::Standing::spoiled) ++outcome_.spoiled;
+    if (standing != measure::Standing::spoiled && record.host_ns > 0) {
+        estimate_.ended(trial, seconds(record.host_ns));
     }
-    emit(Event::What::trial_ended, trial.position, std::string(measure::name_of(record.ending)));
+    // Counted and told under one lock: the listener sees every count once.
+    post(Event::What::trial_ended, trial.position, std::string(measure::name_of(record.ending)));
 }
 
 // The last trials of a run may fail for want of something: with nothing else ended in this
@@ -269,6 +268,10 @@ void Crew::give_up(Error error) {
 
 void Crew::emit(Event::What what, std::uint32_t position, std::string text) {
     const std::lock_guard guard(mutex_);
+    post(what, position, std::move(text));
+}
+
+void Crew::post(Event::What what, std::uint32_t position, std::string text) {
     const double left = seconds_left();
     // A substrate may tell phases faster than a terminal can show them: the newest is enough.
     const bool replaces = what == Event::What::trial_phase && !events_.empty() &&

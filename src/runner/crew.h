@@ -53,7 +53,8 @@ class Crew {
     bool ask_stop();
     void give_up(Error error);
     void emit(Event::What what, std::uint32_t position, std::string text);
-    double seconds_left() const;  // under mutex_
+    void post(Event::What what, std::uint32_t position, std::string text);  // under mutex_
+    double seconds_left() const;                                            // under mutex_
     Error explained(const Error& cause) const;
 
     store::Store& store_;
