@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Experiment + what the user asked for → Plan.
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "base/rng.h"
+#include "experiment/experiment.h"
+#include "experiment/faults.h"
+#include "experiment/settings.h"
+#include "experiment/values.h"
+
+namespace mano::experiment {
+namespace {
+
+using plan::Case;
+using plan::Plan;
+
+constexpr std::uint64_t kMaxTrials = 100'000;
+
+Draft draft_of(Plan& plan, Case& one, std::uint32_t& trials) {
+    return {plan.shape, one.trial, plan.wall_limit_ns, trials};
+}
+
+Status check_arms(const std::vector<plan::Arm>& arms) {
+    if (arms.empty()) {
+        return fail(
+            Code::invalid,
+            "no kernel given, expected -k NAME=SPEC such as -k old=debian:7.1 (the first is "
+            "the base)");
+    }
+    std::set<std::string> names;
+    for (const plan::Arm& arm : arms) {
+        if (!is_made_of(arm.name, "-.+", 64)) {
+            return fail(Code::invalid,
+                        "-k: '{}' is not an arm's name, expected letters, digits and "
+                        "_-.+, at most 64",
+                        arm.name.substr(0, 64));
+        }
+        if (!names.insert(arm.name).second) {
+            return fail(Code::invalid,
+                        "-k: two arms are named '{}', expected NAME=SPEC with "
+                        "different names",
+                        arm.name);
+        }
+    }
+    return {};
+}
+
+bool is_one_kernel(const std::vector<plan::Arm>& arms) {
+    return arms.size() > 1 && std::all_of(arms.begin(), arms.end(), [&arms](const plan::Arm& arm) {
+               return arm.kernel_spec == arms.front().kernel_spec &&
+                      arm.cmdline == arms.front().cmdline && arm.settings == arms.front().settings;
+           });
+}
+
+// "demand=95%", "95%" or "0.95" → index of the case.
+std::optional<std::size_t> find_case(const Experiment& experiment, const std::vector<Case>& cases,
+                                     std::string_view wanted, const Draft& draft) {
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        if (cases[i].name == wanted) return i;
+    }
+    if (!experiment.sweep) return std::nullopt;
+    const auto def = find_setting(draft, *experiment.sweep);
+    if (!def) return std::nullopt;
+    const auto held = parse_value(def->param, def->choices, wanted);
+    if (!held) return std::nullopt;
+    const std::string plain = plain_value(def->param, *held);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        const auto found = cases[i].parameters.find(*experiment.sweep);
+        if (found != cases[i].parameters.end() && found->second == plain) return i;
+    }
+    return std::nullopt;
+}
+
+// Keeps the cases asked for, in the order of the experiment.
+Status pick_cases(const Experiment& experiment, const std::vector<std::string>& wanted,
+                  Plan& plan) {
+    if (wanted.empty()) return {};
+    std::set<std::size_t> picked;
+    std::uint32_t trials = 0;
+    const Draft draft = draft_of(plan, plan.cases.front(), trials);
+    for (const std::string& name : wanted) {
+        if (const auto index = find_case(experiment, plan.cases, name, draft)) {
+            picked.insert(*index);
+            continue;
+        }
+        std::vector<std::string_view> names;
+        for (const Case& one : plan.cases) {
+            if (!one.name.empty()) names.push_back(one.name);
+        }
+        if (names.empty()) {
+            return fail(Code::invalid, "--cases {}: experiment {} has no cases", name,
+                        experiment.name);
+        }
+        return fail(Code::invalid, "--cases {}: no such case, {}", name,
+                    expected_one_of(name, names));
+    }
+    std::vector<Case> kept;
+    for (const std::size_t index : picked)
+        kept.push_back(std::move(plan.cases[index]));
+    plan.cases = std::move(kept);
+    return {};
+}
+
+// One --set, in every case. Setting what the experiment sweeps leaves one case, with that value.
+Status set_parameter(const Experiment& experiment, std::string_view name, std::string_view text,
+                     Plan& plan, std::uint32_t& trials) {
+    if (experiment.sweep == name) {
+        plan.cases.resize(1);
+        const std::size_t point = name.find('.');
+        Case& only = plan.cases.front();
+        MANO_TRY(apply_setting(draft_of(plan, only, trials), name, text));
+        const auto shown = setting_text(draft_of(plan, only, trials), name);
+        only.name = fmt::format("{}={}", name.substr(point + 1), shown.value_or(""));
+    }
+    for (Case& one : plan.cases) {
+        const Draft draft = draft_of(plan, one, trials);
+        MANO_TRY(apply_setting(draft, name, text));
+        MANO_ASSIGN(const SettingDef def, find_setting(draft, name));
+        MANO_ASSIGN(const Held held, parse_value(def.param, def.choices, text));
+        one.parameters[std::string(name)] = plain_value(def.param, held);
+    }
+    return {};
+}
+
+Status set_command(const PlanOptions& options, Plan& plan) {
+    for (Case& one : plan.cases) {
+        plan::LoadPlan& probe = one.trial.probe;
+        if (probe.id != plan::LoadId::command) {
+            if (options.command.empty()) continue;
+            return fail(Code::invalid, "'-- {}': the experiment's probe is not `command`",
+                        options.command.substr(0, 64));
+        }
+        if (!options.command.empty()) probe.text = options.command;
+        if (!is_plain_text(probe.text, 4096)) {
+            return fail(Code::invalid,
+                        "the probe `command` needs a command line of printable ASCII, "
+                        "expected -- PROGRAM ARGUMENTS at the end");
+        }
+    }
+    return {};
+}
+
+Status check_exact(const Experiment& experiment, const PlanOptions& options, Plan& plan) {
+    if (!options.exact) return {};
+    if (options.accel == plan::Accel::kvm) {
+        return fail(Code::invalid,
+                    "--exact needs an emulated CPU that counts instructions, expected "
+                    "--accel tcg or auto");
+    }
+    if (experiment.exact_needs_one_cpu && plan.shape.cpus > 1) {
+        return fail(Code::invalid, "--exact: {} needs one CPU, expected --set guest.cpus=1 ({})",
+                    experiment.name, *experiment.exact_needs_one_cpu);
+    }
+    plan.not_observable = experiment.not_observable_in_exact;
+    return {};
+}
+
+Status check_added_files(const std::vector<std::string>& files) {
+    for (const std::string& file : files) {
+        // "sha256 path-in-image"
+        const bool good = file.size() > 66 && file.size() < 512 && file[64] == ' ' &&
+                          file.find_first_not_of("0123456789abcdef") == 64 &&
+                          is_made_of(file.substr(65), "/.-+", 447) &&
+                          file.find("..") == std::string::npos;
+        if (!good) {
+            return fail(Code::invalid,
+                        "--add: '{}' can't be put into the guest, expected a file "
+                        "whose name has only letters, digits and ._-+",
+                        file.substr(0, 200));
+        }
+    }
+    return {};
+}
+
+// Seeds of one run stay in a row; it must not run over the end.
+Status check_size(const Plan& plan) {
+    const std::uint64_t trials =
+        std::uint64_t{plan.trials_per_cell} * plan.arms.size() * plan.cases.size();
+    if (plan.trials_per_cell < 1 || trials > kMaxTrials) {
+        return fail(Code::invalid,
+                    "--trials: {} arms and {} cases make {} trials, expected 1 to {}",
+                    plan.arms.size(), plan.cases.size(), trials, kMaxTrials);
+    }
+    if (plan.first_seed > std::numeric_limits<std::uint64_t>::max() / 2) {
+        return fail(Code::invalid, "--seed: {} is too large, expected at most 2^63",
+                    plan.first_seed);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const Experiment& experiment, const PlanOptions& options) {
+    Plan plan = experiment.base;
+    plan.arms = options.arms.empty() ? experiment.default_arms : options.arms;
+    MANO_TRY(check_arms(plan.arms));
+    plan.exact = options.exact;
+    plan.accel = options.accel;
+    plan.first_seed = options.first_seed;
+    // The order of trials is random but follows from the first seed, so a run can be repeated
+    // whole.
+    plan.order_seed = Rng(options.first_seed).split(0).next() >> 16;
+    plan.shared_seeds = options.shared_seeds.value_or(!is_one_kernel(plan.arms));
+
+    std::uint32_t trials = experiment.default_trials;
+    MANO_TRY(pick_cases(experiment, options.cases, plan));
+    for (const auto& [name, text] : options.set) {
+        const Status done = set_parameter(experiment, name, text, plan, trials);
+        if (!done) {
+            return fail(done.error().code, "--set {}={}: {}", name.substr(0, 64),
+                        text.substr(0, 64), done.error().message);
+        }
+    }
+    const auto override = [&](std::string_view option, std::string_view name,
+                              const std::optional<std::uint32_t>& value) -> Status {
+        if (!value) return {};
+        for (Case& one : plan.cases) {
+            const Status done =
+                apply_setting(draft_of(plan, one, trials), name, std::to_string(*value));
+            if (!done) return fail(done.error().code, "{}: {}", option, done.error().message);
+        }
+        return {};
+    };
+    MANO_TRY(override("--trials", "run.trials", options.trials));
+    MANO_TRY(override("--iterations", "run.iterations", options.iterations));
+    if (options.wall_limit_ns) plan.wall_limit_ns = *options.wall_limit_ns;
+    plan.trials_per_cell = trials;
+    MANO_TRY(set_command(options, plan));
+    MANO_TRY(check_exact(experiment, options, plan));
+    MANO_TRY(check_added_files(options.added_files));
+    plan.added_files = options.added_files;
+    for (Case& one : plan.cases) {
+        const Draft draft = draft_of(plan, one, trials);
+        finish_settings(draft);
+        const std::vector<std::string> faults = contradictions(draft);
+        if (!faults.empty()) return fail(Code::invalid, "{}", faults.front());
+    }
+    MANO_TRY(check_size(plan));
+    lay_out_trials(plan);
+    return plan;
+}
+
+}  // namespace mano::experiment
