@@ -109,6 +109,11 @@ Parsed parse_memory_stat(std::string_view who, std::string_view text) {
     return parse_pairs(join("memcg.", who), prefix, text);
 }
 
+Parsed parse_cpu_stat(std::string_view who, std::string_view text) {
+    const std::string prefix = join("cpu.", who) + ".";
+    return parse_pairs(join("cpu.", who), prefix, text);
+}
+
 Parsed parse_psi(std::string_view who, std::string_view resource, std::string_view text) {
     std::string source = join("psi.", who) + ".";
     source.append(resource);

@@ -59,6 +59,9 @@ Parsed parse_pairs(std::string_view source, std::string_view prefix, std::string
 // has them.
 Parsed parse_memory_stat(std::string_view who, std::string_view text);
 
+// A cgroup's cpu.stat → "cpu.<who>.<key>" ("cpu.probe.usage_usec"), in the kernel's units.
+Parsed parse_cpu_stat(std::string_view who, std::string_view text);
+
 // A file that holds one number ("memory.current"), under the name given. The word "max" gives
 // nothing: there is no limit, hence no number.
 Parsed parse_number_file(std::string_view name, std::string_view text);

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "substrate/guest/guest.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/units.h"
+#include "substrate/guest/decode.h"
+#include "substrate/guest/image.h"
+
+namespace mano::substrate::guest {
+
+using measure::Ending;
+
+Status GuestSubstrate::prepare(const plan::Plan& plan,
+                               const std::vector<kernels::Kernel>& kernels) {
+    remove_stale_folders();
+    MANO_ASSIGN(Qemu qemu, find_qemu());
+    qemu_ = std::move(qemu);
+    kvm_ = false;
+    remarks_.clear();
+    if (plan.exact && plan.accel == plan::Accel::kvm) {
+        return fail(Code::invalid, "--exact counts instructions, which only TCG can: leave out "
+                                   "--accel kvm");
+    }
+    if (!plan.exact && plan.accel != plan::Accel::tcg && !kernels.empty()) {
+        MANO_ASSIGN(const KvmAnswer answer,
+                    prove_kvm(*qemu_, kernels[0], options_.cache, options_.stop));
+        kvm_ = answer.usable;
+        if (!kvm_ && plan.accel == plan::Accel::kvm) {
+            return fail(Code::environment, "{}; use --accel tcg, or --exact", answer.reason);
+        }
+        if (!kvm_) remarks_.push_back(answer.reason);
+    }
+    if (plan.exact && plan.shape.cpus > 1) {
+        remarks_.emplace_back(
+            "Exact mode runs the guest's CPUs in turn: counters are exact, lock contention and "
+            "parallel latencies are not those of hardware.");
+    }
+    identity_ = {{"substrate", "guest"},
+                 {"accel", kvm_ ? "kvm" : "tcg"},
+                 {"exact", plan.exact ? "yes" : "no"},
+                 {"qemu", qemu_->version},
+                 {"cpus", fmt::format("{}", plan.shape.cpus)},
+                 {"memory_bytes", fmt::format("{}", plan.shape.memory_bytes)},
+                 {"nodes", "1"}};
+    return {};
+}
+
+std::pair<unsigned, std::string> GuestSubstrate::jobs(const plan::Plan& plan,
+                                                      unsigned wanted) const {
+    const unsigned cpus = std::max(1U, std::thread::hardware_concurrency());
+    // Exact mode runs all of a guest's CPUs on one host thread; otherwise each has its own.
+    const unsigned threads = plan.exact ? 1U : std::min(plan.shape.cpus, cpus);
+    const unsigned by_cpus = std::max(1U, cpus / threads);
+    constexpr std::uint64_t kQemuBytes = 256 * kMiB;
+    unsigned by_memory = wanted;
+    std::uint64_t available = 0;
+    if (const auto meminfo = read_file("/proc/meminfo", 1 << 16)) {
+        const std::size_t at = meminfo->find("MemAvailable:");
+        if (at != std::string::npos) {
+            available = std::strtoull(meminfo->c_str() + at + 13, nullptr, 10) * kKiB;
+            const std::uint64_t each = plan.shape.memory_bytes + kQemuBytes + options_.log_bytes;
+            // A tenth stays free for the host.
+            by_memory = static_cast<unsigned>(std::max<std::uint64_t>(1, available / 10 * 9 / each));
+        }
+    }
+    const unsigned most = std::min(by_cpus, by_memory);
+    if (wanted <= most) return {wanted, {}};
+    return {most, by_memory < by_cpus
+                      ? fmt::format("{} guests at once: the host has {} of memory available", most,
+                                    show_bytes(available))
+                      : fmt::format("{} guest{} at once: the host has {} CPUs", most,
+                                    most == 1 ? "" : "s", cpus)};
+}
+
+namespace {
+
+bool is_static_elf(std::string_view bytes) {
+    // PT_INTERP names a loader, which the guest doesn't have; a static file names none.
+    return bytes.starts_with("\x7f" "ELF") && bytes.find("ld-linux") == std::string_view::npos;
+}
+
+Status add_user_files(const plan::Plan& plan, std::vector<ImageFile>& files) {
+    for (const std::string& text : plan.added_files) {
+        const std::size_t first = text.find(' ');
+        const std::size_t second = text.find(' ', first + 1);
+        if (first == std::string::npos || second == std::string::npos) {
+            return fail(Code::corrupt, "'{}' doesn't describe an added file", text);
+        }
+        const std::string path = text.substr(second + 1);
+        MANO_ASSIGN(std::string bytes, read_file(path));
+        if (sha256(bytes) != text.substr(0, first)) {
+            return fail(Code::environment, "{} has changed since the run was planned", path);
+        }
+        files.push_back({text.substr(first + 1, second - first - 1), std::move(bytes), 0755, {}});
+    }
+    return {};
+}
+
+// A shell for `command`, where the host has a static busybox.
+void add_shell(std::vector<ImageFile>& files) {
+    for (const char* path : {"/bin/busybox", "/usr/bin/busybox"}) {
+        auto bytes = read_file(path, 16 << 20);
+        if (!bytes || !is_static_elf(*bytes)) continue;
+        files.push_back({"bin/busybox", std::move(*bytes), 0755, {}});
+        for (const char* name : {"sh", "cat", "cp", "dd", "echo", "false", "grep", "head", "kill",
+                                 "ls", "mkdir", "mount", "rm", "sed", "seq", "sleep", "sync", "tail",
+                                 "tr", "true", "yes"}) {
+            files.push_back({fmt::format("bin/{}", name), {}, 0777, "busybox"});
+        }
+        return;
+    }
+}
+
+// The compressors' modules are soft dependencies of zram on older kernels; on newer ones they are
+// part of it. What a kernel doesn't have as a module is left to the agent's precondition.
+Result<std::vector<kernels::Module>> swap_modules(const kernels::Kernel& kernel,
+                                                  const std::string& compressor) {
+    std::vector<std::string> names;
+    std::vector<std::vector<std::string>> wanted{{compressor}, {"zram"}};
+    if (compressor == "lzo" || compressor == "lzo-rle") wanted[0] = {"lzo", "lzo-rle"};
+    if (compressor == "lz4") wanted[0] = {"lz4"};
+    std::vector<kernels::Module> all;
+    for (const auto& group : wanted) {
+        for (const std::string& name : group) {
+            auto modules = kernels::modules_for(kernel, {name});
+            if (!modules && modules.error().code == Code::not_found) {
+                if (name != "zram") continue;
+                return tl::unexpected<Error>(modules.error());
+            }
+            if (!modules) return tl::unexpected<Error>(modules.error());
+            for (kernels::Module& module : *modules) {
+                const bool have = std::any_of(all.begin(), all.end(), [&](const auto& other) {
+                    return other.name == module.name;
+                });
+                if (!have) all.push_back(std::move(module));
+            }
+        }
+    }
+    return all;
+}
+
+struct Prepared {
+    std::string image;
+    plan::TrialPlan plan;
+};
+
+Result<Prepared> prepare_image(const TrialRequest& request) {
+    Prepared out;
+    const plan::Arm& arm = request.plan.arms.at(request.trial.arm);
+    out.plan = request.plan.cases.at(request.trial.case_).trial;
+    out.plan.seed = request.trial.seed;
+    out.plan.settings.insert(out.plan.settings.end(), arm.settings.begin(), arm.settings.end());
+    std::vector<ImageFile> files{{"init", std::string(agent_binary()), 0755, {}}};
+    if (out.plan.swap.zram_bytes > 0) {
+        MANO_ASSIGN(std::vector<kernels::Module> modules,
+                    swap_modules(request.kernel, out.plan.swap.compressor));
+        for (kernels::Module& module : modules) {
+            const std::string name = module.name + ".ko";
+            out.plan.modules.push_back(name);
+            files.push_back({"modules/" + name, std::move(module.bytes), 0644, {}});
+        }
+    }
+    if (out.plan.probe.id == plan::LoadId::command) add_shell(files);
+    MANO_TRY(add_user_files(request.plan, files));
+    MANO_ASSIGN(std::string bytes, plan::encode(out.plan));
+    files.push_back({"plan", std::move(bytes), 0644, {}});
+    MANO_ASSIGN(out.image, make_image(std::move(files)));
+    return out;
+}
+
+}  // namespace
+
+Result<measure::TrialRecord> GuestSubstrate::run(const TrialRequest& request,
+                                                 const TrialProgress& progress,
+                                                 const std::function<bool()>& stop) {
+    if (!qemu_) return fail(Code::internal, "a guest was asked for before prepare()");
+    measure::TrialRecord record;
+    auto prepared = prepare_image(request);
+    if (!prepared && prepared.error().code == Code::not_found) {
+        record.ending = Ending::precondition_missing;
+        record.evidence = fmt::format(
+            "the guest needs zram for its swap, and this kernel's modules can't be had: {}. Choose a "
+            "kernel whose modules package is in the archive",
+            prepared.error().text());
+        return record;
+    }
+    if (!prepared) return tl::unexpected<Error>(prepared.error());
+    Guest guest{.qemu = *qemu_,
+                .plan = request.plan,
+                .arm = request.plan.arms.at(request.trial.arm),
+                .kernel = request.kernel,
+                .kvm = kvm_,
+                .image = std::move(prepared->image),
+                .log_bytes = options_.log_bytes,
+                .limits = options_.limits};
+    if (request.plan.wall_limit_ns > 0) guest.limits.wall_ns = request.plan.wall_limit_ns;
+    MANO_ASSIGN(Life life, live(guest, progress, stop));
+    record.ending = life.ending;
+    record.evidence = std::move(life.evidence);
+    record.console = std::move(life.console);
+    record.host_ns = life.host_ns;
+    record.facts.push_back({"state.memory", fmt::format("{}", request.plan.shape.memory_bytes)});
+    record.facts.push_back({"state.accel", kvm_ ? "kvm" : "tcg"});
+    decode_frames(life.frames, prepared->plan, record);
+    return record;
+}
+
+Result<std::string> describe_added_file(const std::filesystem::path& file) {
+    std::error_code error;
+    const std::filesystem::path whole = std::filesystem::absolute(file, error);
+    MANO_ASSIGN(const std::string bytes, read_file(whole));
+    const std::string name = whole.filename().string();
+    if (name.find(' ') != std::string::npos || name.empty()) {
+        return fail(Code::invalid, "{}: a file for the guest needs a name without blanks",
+                    file.string());
+    }
+    if (bytes.starts_with("\x7f" "ELF") && !is_static_elf(bytes)) {
+        return fail(Code::invalid,
+                    "{} is dynamically linked, and the guest has no libraries: link it with -static",
+                    file.string());
+    }
+    return fmt::format("{} bin/{} {}", sha256(bytes), name, whole.string());
+}
+
+}  // namespace mano::substrate::guest

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// QEMU: which one, which version, and the command line of one guest. Starts nothing.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "kernels/kernel.h"
+#include "plan/plan.h"
+
+namespace mano::substrate::guest {
+
+struct Qemu {
+    std::filesystem::path program;
+    std::string version;  // "7.2.22"
+};
+// Code::environment with the mend when there is none, or it doesn't say its version.
+Result<Qemu> find_qemu();
+
+// Everything that one guest's command line is made of.
+struct Launch {
+    const Qemu& qemu;
+    const plan::Plan& plan;
+    const plan::Arm& arm;
+    const kernels::Kernel& kernel;
+    bool kvm = false;
+    std::filesystem::path image;    // initramfs
+    std::filesystem::path log;      // the record log's file
+    std::uint64_t log_bytes = 0;    // a power of two
+    int qmp_fd = -1;                // a connected socket that QEMU inherits
+    int console_fd = -1;            // another, with the serial line on it
+};
+std::vector<std::string> command_line(const Launch& launch);
+// The kernel's own command line in that guest.
+std::string kernel_command_line(const Launch& launch);
+
+}  // namespace mano::substrate::guest

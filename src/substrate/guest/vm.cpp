@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "substrate/guest/vm.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+
+#include "base/file.h"
+#include "base/process.h"
+#include "substrate/guest/console.h"
+#include "substrate/guest/qmp.h"
+
+namespace mano::substrate::guest {
+namespace {
+
+using measure::Ending;
+
+std::uint64_t host_now_ns() {
+    timespec now = {};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+struct Socket {
+    Fd ours;
+    Fd theirs;
+};
+
+Result<Socket> make_socket() {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        return fail_errno(errno, "socketpair");
+    }
+    Socket socket{Fd(ends[0]), Fd(ends[1])};
+    // Never let a guest that floods its console block us, or a dead QEMU end us by SIGPIPE.
+    ::fcntl(socket.ours.get(), F_SETFL, O_NONBLOCK);
+    return socket;
+}
+
+// The record log's file, mapped.
+class LogMemory {
+  public:
+    static Result<LogMemory> make(const std::filesystem::path& path, std::uint64_t bytes) {
+        MANO_ASSIGN(const Fd fd, open_file(path, O_RDWR | O_CREAT | O_EXCL, 0600));
+        if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
+            return fail_errno(errno, path.string());
+        }
+        void* mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd.get(), 0);
+        if (mapped == MAP_FAILED) return fail_errno(errno, path.string());
+        LogMemory memory;
+        memory.memory_ = {static_cast<const std::byte*>(mapped), bytes};
+        return memory;
+    }
+    LogMemory() = default;
+    LogMemory(LogMemory&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}
+    LogMemory& operator=(LogMemory&& other) noexcept {
+        std::swap(memory_, other.memory_);
+        return *this;
+    }
+    LogMemory(const LogMemory&) = delete;
+    LogMemory& operator=(const LogMemory&) = delete;
+    ~LogMemory() {
+        if (!memory_.empty()) ::munmap(const_cast<std::byte*>(memory_.data()), memory_.size());
+    }
+    std::span<const std::byte> span() const { return memory_; }
+
+  private:
+    std::span<const std::byte> memory_;
+};
+
+// Of all endings, those that an agent can know; the others are the host's to find.
+bool may_tell(std::uint16_t ending) {
+    switch (static_cast<Ending>(ending)) {
+        case Ending::probe_refused:
+        case Ending::worker_oom_killed:
+        case Ending::probe_oom_killed:
+        case Ending::precondition_missing:
+        case Ending::pressure_missed:
+        case Ending::harness_fault:
+        case Ending::probe_failed: return true;
+        default: return false;
+    }
+}
+
+// Follows one running guest.
+class Follower {
+  public:
+    Follower(const Guest& guest, Child child, Socket console, Socket qmp, const LogMemory& log,
+             Fd errors)
+        : guest_(guest),
+          child_(std::move(child)),
+          console_(std::move(console)),
+          qmp_(std::move(qmp)),
+          reader_(log.span()),
+          errors_(std::move(errors)),
+          start_ns_(host_now_ns()),
+          beat_ns_(start_ns_) {}
+
+    // true when the guest's end is known.
+    bool step(const std::function<void(std::string_view)>& progress);
+    Life take();
+    void wait_a_moment() const {
+        // Long enough to leave the host's CPUs to the guest, short against a boot.
+        pollfd polled[2] = {{child_.exit_fd(), POLLIN, 0}, {console_.ours.get(), POLLIN, 0}};
+        ::poll(polled, 2, 5);
+    }
+
+  private:
+    bool read_log();
+    void drain_console();
+    bool check_limits(std::uint64_t now);
+    bool judge_exit(const Exit& exit);
+    void dump_tasks();
+    bool end(Ending ending, std::string evidence) {
+        life_.ending = ending;
+        life_.evidence = std::move(evidence);
+        return true;
+    }
+    std::string where() const;
+
+    const Guest& guest_;
+    Child child_;
+    Socket console_;
+    Socket qmp_;
+    wire::Reader reader_;
+    Fd errors_;  // QEMU's standard error, a file
+    std::uint64_t start_ns_;
+    std::uint64_t beat_ns_;
+    std::uint64_t last_beat_ = 0;
+    std::string console_bytes_;
+    std::string said_;
+    bool told_ = false;  // the agent told how the trial ended
+    Life life_;
+};
+
+std::string Follower::where() const {
+    switch (reader_.phase()) {
+        case wire::Phase::boot: return "boot";
+        case wire::Phase::setup: return "setup";
+        case wire::Phase::pressure: return "pressure";
+        case wire::Phase::probe: return fmt::format("probe {}", reader_.phase_step() + 1);
+        case wire::Phase::done: return "end";
+    }
+    return "boot";
+}
+
+void Follower::drain_console() {
+    char buffer[16384];
+    while (true) {
+        const ssize_t got = ::read(console_.ours.get(), buffer, sizeof buffer);
+        if (got <= 0) return;
+        // The first and the last part are what tells; a flood in between is dropped.
+        if (console_bytes_.size() > 4 * kMaxConsole) {
+            console_bytes_.erase(kMaxConsole, console_bytes_.size() - 2 * kMaxConsole);
+        }
+        console_bytes_.append(buffer, static_cast<std::size_t>(got));
+    }
+}
+
+// Reads every frame that is there. true: the log has told the end.
+bool Follower::read_log() {
+    while (true) {
+        auto frame = reader_.next();
+        if (!frame) return end(Ending::log_torn, frame.error().text());
+        if (!*frame) return false;
+        if (life_.frames.empty()) {
+            if ((*frame)->type != wire::FrameType::hello) {
+                return end(Ending::log_torn, "the record log doesn't begin with a hello");
+            }
+            life_.boot_ns = host_now_ns() - start_ns_;
+            if (guest_.only_hello) return end(Ending::goodbye, {});
+        }
+        if ((*frame)->type == wire::FrameType::ending) {
+            const auto told = wire::as_ending(**frame);
+            if (!told || told_ || !may_tell(told->ending)) {
+                return end(Ending::log_torn, "the record log tells an ending that no agent tells");
+            }
+            told_ = true;
+            life_.ending = static_cast<Ending>(told->ending);
+            life_.evidence = clean(told->evidence);
+        }
+        life_.frames.push_back(std::move(**frame));
+        if (!reader_.said_goodbye()) continue;
+        if (reader_.lost_frames() > 0) {
+            return end(Ending::log_full,
+                       fmt::format("the record log was full: {} records are lost",
+                                   reader_.lost_frames()));
+        }
+        return told_ || end(Ending::goodbye, {});
+    }
+}
+
+bool Follower::judge_exit(const Exit& exit) {
+    drain_console();
+    if (read_log()) return true;
+    const std::string text = clean(console_bytes_);
+    if (auto trace = panic_trace(text)) return end(Ending::panic, std::move(*trace));
+    std::string errors;
+    if (auto said = read_file(fmt::format("/proc/self/fd/{}", errors_.get()), 1 << 20)) {
+        errors = clean(*said);
+    }
+    if (!exit.ok()) {
+        return end(Ending::qemu_died, fmt::format("QEMU ended with {} in phase {}. {}", exit.text(),
+                                                  where(), errors));
+    }
+    const bool booted = !life_.frames.empty();
+    return end(booted ? Ending::panic : Ending::no_boot,
+               fmt::format("the guest reset or went off in phase {} without a goodbye and without a "
+                           "panic message. Console's end:\n{}",
+                           where(), tail(text, 4096)));
+}
+
+// A break on the serial line, then 't': the kernel prints every task's stack (and keeps no secret:
+// this is a throwaway guest). Only ever after the hang is certain, since it disturbs.
+void Follower::dump_tasks() {
+    if (!send_break(qmp_.ours.get())) return;
+    const std::uint64_t start = host_now_ns();
+    std::uint64_t grew_ns = start;
+    std::size_t size = console_bytes_.size();
+    bool asked = false;
+    while (host_now_ns() - start < guest_.limits.dump_ns) {
+        wait_a_moment();
+        drain_console();
+        if (console_bytes_.size() != size) {
+            size = console_bytes_.size();
+            grew_ns = host_now_ns();
+        }
+        // The break must have arrived before the letter does.
+        if (!asked && host_now_ns() - start > 200'000'000) {
+            asked = static_cast<bool>(send_all(console_.ours.get(), "t"));
+        }
+        if (asked && host_now_ns() - grew_ns > 3'000'000'000) return;
+    }
+}
+
+bool Follower::check_limits(std::uint64_t now) {
+    const bool booted = !life_.frames.empty();
+    const std::uint64_t quiet = now - beat_ns_;
+    const std::uint64_t allowed = booted ? guest_.limits.hang_ns : guest_.limits.boot_ns;
+    if (now - start_ns_ > guest_.limits.wall_ns) {
+        return end(Ending::wall_clock,
+                   fmt::format("the trial took more than its {} s of host time (phase {}); raise it "
+                               "with --timeout",
+                               guest_.limits.wall_ns / 1'000'000'000, where()));
+    }
+    if (quiet <= allowed) return false;
+    const std::size_t before = console_bytes_.size();
+    if (!guest_.only_hello) dump_tasks();
+    const std::string dump = clean(std::string_view(console_bytes_).substr(before));
+    const std::string text = fmt::format(
+        "{} for {} s of host time in phase {}. Task dump:\n{}",
+        booted ? "no heartbeat" : "no hello", quiet / 1'000'000'000, where(),
+        dump.empty() ? "(the guest didn't answer the break on its serial line)\n" +
+                           tail(clean(console_bytes_), 4096)
+                     : dump.substr(0, kMaxEvidence));
+    return end(booted ? Ending::hung : Ending::no_boot, text);
+}
+
+bool Follower::step(const std::function<void(std::string_view)>& progress) {
+    drain_console();
+    if (read_log()) return true;
+    if (const auto exit = child_.poll()) return judge_exit(*exit);
+    const std::uint64_t now = host_now_ns();
+    const std::uint64_t beat = reader_.heartbeat() + life_.frames.size();
+    if (beat != last_beat_) {
+        last_beat_ = beat;
+        beat_ns_ = now;
+    }
+    if (std::string phase = where(); phase != said_) {
+        said_ = std::move(phase);
+        if (progress) progress(said_);
+    }
+    return check_limits(now);
+}
+
+Life Follower::take() {
+    child_.kill_and_reap();
+    drain_console();
+    life_.console = clean(console_bytes_);
+    life_.lost_frames = reader_.lost_frames();
+    life_.host_ns = host_now_ns() - start_ns_;
+    return std::move(life_);
+}
+
+}  // namespace
+
+namespace {
+
+constexpr std::string_view kFolderPrefix = "manometer-guest-";
+
+// In memory where there is a shared-memory file system: QEMU maps the log.
+std::filesystem::path guests_folder() {
+    return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : runtime_folder();
+}
+
+}  // namespace
+
+void remove_stale_folders() {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(guests_folder(), ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (!name.starts_with(kFolderPrefix)) continue;
+        pid_t owner = 0;
+        std::from_chars(name.data() + kFolderPrefix.size(), name.data() + name.size(), owner);
+        if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) {
+            std::filesystem::remove_all(entry.path(), ignored);
+        }
+    }
+}
+
+Result<Life> live(const Guest& guest, const std::function<void(std::string_view)>& progress,
+                  const std::function<bool()>& stop) {
+    const std::filesystem::path parent = guests_folder();
+    MANO_ASSIGN(const TempFolder folder, TempFolder::make(parent, fmt::format("{}{}-", kFolderPrefix, ::getpid())));
+    MANO_TRY(write_file_atomic(folder.path() / "image", guest.image));
+    MANO_ASSIGN(const LogMemory log, LogMemory::make(folder.path() / "log", guest.log_bytes));
+    MANO_ASSIGN(Socket console, make_socket());
+    MANO_ASSIGN(Socket qmp, make_socket());
+    MANO_ASSIGN(Fd errors, open_file(folder.path() / "errors", O_RDWR | O_CREAT, 0600));
+    const Launch launch{.qemu = guest.qemu,
+                        .plan = guest.plan,
+                        .arm = guest.arm,
+                        .kernel = guest.kernel,
+                        .kvm = guest.kvm,
+                        .image = folder.path() / "image",
+                        .log = folder.path() / "log",
+                        .log_bytes = guest.log_bytes,
+                        .qmp_fd = qmp.theirs.get(),
+                        .console_fd = console.theirs.get()};
+    SpawnOptions options;
+    options.stderr_fd = errors.get();
+    options.inherit = {qmp.theirs.get(), console.theirs.get()};
+    MANO_ASSIGN(Child child, Child::spawn(command_line(launch), options));
+    console.theirs.close();
+    qmp.theirs.close();
+    Follower follower(guest, std::move(child), std::move(console), std::move(qmp), log,
+                      std::move(errors));
+    while (!follower.step(progress)) {
+        if (stop && stop()) return fail(Code::interrupted, "stopped");
+        follower.wait_a_moment();
+    }
+    return follower.take();
+}
+
+}  // namespace mano::substrate::guest
