@@ -3,6 +3,11 @@
 
 #include <algorithm>
 
+// The library (3.3) asserts that some characters can't come, in places where a broken file brings
+// them, and handles them two lines later; clang's release build would even assume it. So: neither
+// assert nor assume (found by the fuzz target, which keeps watch).
+#undef NDEBUG
+#define TOML_ASSERT(expr) static_cast<void>(0)
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
