@@ -67,19 +67,20 @@ class Parser {
         return {experiment_.base.shape, trial_, experiment_.base.wall_limit_ns, trials_};
     }
 
-    // A table that must be there; an empty one, after a fault, when it is not.
-    const Node& table(Section& top, std::string_view key, bool required) {
-        static const Node kEmpty{};
+    // nullptr, after a fault when it is required, where the file hasn't got it.
+    const Node* table(Section& top, std::string_view key, bool required) {
         if (const Entry* entry = top.take(key)) {
             places_[std::string(key)] = entry->value.place;
-            return entry->value;
+            return &entry->value;
         }
         if (required) top.missing(key, fmt::format("a table [{}]", key));
-        return kEmpty;
+        return nullptr;
     }
 
     void head(Section& top) {
-        Section in(table(top, "experiment", true), "[experiment]", faults_);
+        const Node* node = table(top, "experiment", true);
+        if (node == nullptr) return;
+        Section in(*node, "[experiment]", faults_);
         if (const auto name = in.text("name", true)) {
             if (is_experiment_name(*name)) {
                 experiment_.name = *name;
@@ -111,7 +112,9 @@ class Parser {
     }
 
     void load(Section& top, std::string_view key, LoadKind kind, plan::LoadPlan& out) {
-        Section in(table(top, key, true), fmt::format("[{}]", key), faults_);
+        const Node* node = table(top, key, true);
+        if (node == nullptr) return;
+        Section in(*node, fmt::format("[{}]", key), faults_);
         const auto name = in.text("kind", true);
         const LoadDef* def = name ? plan::find_load(kind, *name) : nullptr;
         if (def == nullptr) {
@@ -143,9 +146,9 @@ class Parser {
 
     void plain_settings(Section& top, std::string_view key, std::span<const SettingDef> defs) {
         const bool guest = key == "guest";
-        const Node& node = table(top, key, guest);
-        if (node.entries.empty() && node.kind == Node::Kind::table && !guest) return;
-        Section in(node, fmt::format("[{}]", key), faults_);
+        const Node* node = table(top, key, guest);
+        if (node == nullptr) return;
+        Section in(*node, fmt::format("[{}]", key), faults_);
         for (const SettingDef& def : defs)
             set(in, key, def.param);
         if (guest) {
