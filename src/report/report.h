@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Stored run sets → ReportData (every number and verdict, once) → text, JSON, CSV. Renderers only
-// lay out what ReportData holds; nothing is computed twice. Called by run, compare, export.
+// lay out what ReportData holds; nothing is computed twice. Called by run, compare, export. Knows
+// no substrate and no store file: it is handed run sets.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,12 +19,11 @@
 namespace mano::report {
 
 struct Options {
-    std::optional<std::string> base;      // arm name; default: the first
-    std::vector<std::string> arms;        // empty: all
-    std::vector<std::string> cases;       // empty: all
-    std::vector<std::string> metrics;     // globs; empty: key metrics and the changed others
-    bool all = false;                     // also the rows below their floor
-    bool force = false;                   // compare unlike machine shapes
+    std::optional<std::string> base;   // arm name; default: the first
+    std::vector<std::string> arms;     // empty: all
+    std::vector<std::string> cases;    // names or parts of names ("95%"); empty: all
+    std::vector<std::string> metrics;  // globs; empty: key metrics and the changed others
+    bool all = false;                  // also the unchanged rows and those below their floor
 };
 
 // One arm's numbers of one metric in one case.
@@ -33,31 +36,38 @@ struct Change {
     std::string arm;  // against the base
     stats::Comparison comparison;
     stats::Verdict verdict = stats::Verdict::inconclusive;
+    stats::Reason reason = stats::Reason::not_significant;
+    double best_attainable_p = 1;       // adjusted as the family's p-values are
     std::vector<std::string> warnings;  // codes of ReportData::warnings
 };
 
 struct MetricRow {
     measure::Metric metric;
+    bool known = true;  // false: in no catalogue, so its kind, unit and direction are unknown
     bool key = false;
     bool primary = false;
-    std::vector<ArmValues> arms;   // in ReportData::arms order
-    std::vector<Change> changes;   // one per arm but the base
+    bool shown = false;                         // in the text table
+    std::optional<std::string> not_observable;  // why this substrate can't answer it
+    std::vector<ArmValues> arms;                // in ReportData::arms order
+    std::vector<Change> changes;                // one per arm but the base
     bool below_floor = false;
 };
 
 struct Equivalence {
     std::string check;
-    std::vector<std::string> values;  // by arm
+    std::vector<std::string> values;  // by arm; several values of one arm joined by " | "
     bool same = true;
-    bool gate = false;
+    bool gate = false;  // a difference makes the case not comparable
 };
 
 struct CaseReport {
     std::string name;
     std::map<std::string, std::string> parameters;
-    std::vector<MetricRow> rows;      // key metrics first (primary first), then the others
+    std::vector<MetricRow> rows;  // key metrics first (primary first), then the others
     std::vector<Equivalence> equivalence;
-    std::optional<std::string> not_comparable;  // the reason
+    std::optional<std::string> not_comparable;                    // the reason
+    std::vector<std::optional<std::string>> not_comparable_arms;  // by arm, against the base
+    std::vector<stats::Verdict> verdicts;  // by arm but the base, in MetricRow::changes order
     stats::Verdict verdict = stats::Verdict::inconclusive;
     std::uint64_t hidden_below_floor = 0;
     std::uint64_t hidden_unchanged = 0;
@@ -67,7 +77,8 @@ struct ArmReport {
     std::string name;
     std::string release, spec, compiler, cmdline;
     std::optional<std::string> config_sha256;
-    std::uint64_t trials = 0, failed = 0, spoiled = 0;
+    std::uint64_t trials = 0;  // that count: clean and failed ones
+    std::uint64_t failed = 0, spoiled = 0;
 };
 
 struct Warning {
@@ -91,23 +102,35 @@ struct Confounder {
 struct ReportData {
     store::RunSet header;  // without samples
     std::string base;
-    std::vector<ArmReport> arms;
+    std::vector<ArmReport> arms;  // the base first
     std::vector<CaseReport> cases;
-    std::vector<Warning> warnings;
+    std::vector<std::uint64_t> seeds;
+    std::vector<Warning> warnings;  // one a code and text; rows refer to them by code
     std::vector<Confounder> confounders;
     std::vector<LossRow> losses;
     std::vector<Mishap> failed, spoiled;
     stats::Verdict verdict = stats::Verdict::inconclusive;
 };
 
+// Folds, tests and judges. A trial whose standing is `failed` counts: its trial.failed is 1, and
+// those of its metrics that are known take part; a spoiled one is listed and not counted. An arm,
+// case or metric of `options` that the run set doesn't have: Code::not_found, naming those that
+// there are.
 Result<ReportData> build(const store::RunSet& runset, const Options& options);
 
+// Several run sets of one experiment as one, to be compared: the first's arms, then the others' (an
+// arm whose name is taken gets "#2"). Code::invalid when experiment, cases or machine identity
+// differ, naming the keys; `force` lets identities differ, and a remark says so.
+Result<store::RunSet> merge(std::span<const store::RunSet> runsets, bool force);
+
 // At most 80 columns, ASCII, pasteable into a patch mail: verdict, table of key metrics per case,
-// the changed others, legend of two lines, environment footer, reproduce line.
+// the changed others, legend of two lines, environment footer, reproduce line. Metric and arm names
+// longer than that are the only thing that may exceed it.
 std::string render_text(const ReportData& data);
 // Exactly the schema manometer.compare/1.
 std::string render_json(const ReportData& data);
-// Long CSV: arm,case,trial,seed,iteration,metric,unit,value,kind; one row a raw value.
+// Long CSV (RFC 4180): arm,case,trial,seed,iteration,metric,unit,value,kind; one row a raw value of
+// the trials that count, and one `trial.failed` a trial. A counter's value is after - before.
 Result<std::string> render_csv(const store::RunSet& runset);
 
 // 0, 3 or 4, as the README's table of exit codes says.

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "report/internal.h"
+
+namespace mano::report {
+namespace {
+
+// The stored provenance is ours, but the store may come from anybody: take text where there is
+// text, in the object itself or in its "provenance".
+std::string text_at(const nlohmann::json& json, const char* key) {
+    if (!json.is_object()) return "";
+    if (const auto found = json.find(key); found != json.end() && found->is_string()) {
+        return found->get<std::string>();
+    }
+    if (const auto inner = json.find("provenance"); inner != json.end() && inner->is_object()) {
+        if (const auto found = inner->find(key); found != inner->end() && found->is_string()) {
+            return found->get<std::string>();
+        }
+    }
+    return "";
+}
+
+ArmReport describe_arm(const store::RunSet& runset, std::uint32_t index) {
+    const plan::Arm& arm = runset.plan.arms[index];
+    ArmReport report;
+    report.name = arm.name;
+    report.spec = arm.kernel_spec;
+    for (const std::string& word : arm.cmdline) {
+        report.cmdline += (report.cmdline.empty() ? "" : " ") + word;
+    }
+    for (const store::StoredArm& stored : runset.arms) {
+        if (stored.name != arm.name) continue;
+        const auto json = nlohmann::json::parse(stored.kernel_json, nullptr, false);
+        report.release = text_at(json, "release");
+        report.compiler = text_at(json, "compiler");
+        if (report.spec.empty()) report.spec = text_at(json, "spec");
+        if (std::string sha = text_at(json, "config_sha256"); !sha.empty()) {
+            report.config_sha256 = std::move(sha);
+        }
+    }
+    return report;
+}
+
+std::string case_name(const store::RunSet& runset, std::uint32_t index) {
+    return index < runset.plan.cases.size() ? runset.plan.cases[index].name : "";
+}
+
+// Losses, failed and spoiled trials, and their numbers by arm.
+void add_trials(const store::RunSet& runset, const Collected& collected, ReportData& data) {
+    std::set<std::uint64_t> seeds;
+    for (const store::StoredTrial& trial : runset.trials) {
+        const auto arm = std::find(collected.arms.begin(), collected.arms.end(), trial.planned.arm);
+        const bool chosen =
+            arm != collected.arms.end() && std::find(collected.cases.begin(), collected.cases.end(),
+                                                     trial.planned.case_) != collected.cases.end();
+        if (!trial.done || !chosen) continue;
+        ArmReport& report = data.arms[static_cast<std::size_t>(arm - collected.arms.begin())];
+        const std::string name = case_name(runset, trial.planned.case_);
+        seeds.insert(trial.planned.seed);
+        for (const measure::Loss& loss : trial.record.losses) {
+            data.losses.push_back({report.name, name, trial.planned.position, loss});
+        }
+        const Mishap mishap{report.name,
+                            name,
+                            std::string(measure::name_of(trial.record.ending)),
+                            trial.record.evidence,
+                            trial.planned.position,
+                            trial.planned.seed};
+        switch (trial.standing) {
+            case measure::Standing::counted:
+                ++report.trials;
+                break;
+            case measure::Standing::failed:
+                ++report.trials;
+                ++report.failed;
+                data.failed.push_back(mishap);
+                break;
+            case measure::Standing::spoiled:
+                ++report.spoiled;
+                data.spoiled.push_back(mishap);
+                break;
+        }
+    }
+    const auto unknown = runset.identity.find("seeds");
+    if (unknown == runset.identity.end() || unknown->second != "unknown") {
+        data.seeds.assign(seeds.begin(), seeds.end());
+    }
+}
+
+MetricRow make_row(const plan::Plan& plan, const std::string& name,
+                   const std::vector<std::vector<FoldedTrial>>& cell) {
+    MetricRow row;
+    const auto of_name = [&](const auto& each) { return each.metric.name == name; };
+    const auto key = std::find_if(plan.key_metrics.begin(), plan.key_metrics.end(), of_name);
+    const auto derived = std::find_if(plan.derived.begin(), plan.derived.end(), of_name);
+    if (key != plan.key_metrics.end()) {
+        row.metric = key->metric;
+        row.key = true;
+        row.primary = key->primary;
+    } else if (derived != plan.derived.end()) {
+        row.metric = derived->metric;
+    } else if (auto found = measure::find_metric(name)) {
+        row.metric = *found;
+        row.metric.name = name;
+    } else {
+        row.metric.name = name;
+        row.known = false;
+    }
+    if (name == kFailedMetric) {
+        row.key = true;
+        row.known = true;
+        row.metric.unit = "count";
+        row.metric.better = measure::Better::lower;
+        row.metric.floor = 0;
+    }
+    for (const plan::NotObservable& each : plan.not_observable) {
+        if (matches(each.metric, name)) row.not_observable = each.reason;
+    }
+    for (const auto& trials : cell) {
+        ArmValues values;
+        std::vector<double> known;
+        for (const FoldedTrial& folded : trials) {
+            const auto value = folded.values.find(name);
+            values.values.push_back(value == folded.values.end() ? std::nullopt : value->second);
+            if (values.values.back()) known.push_back(*values.values.back());
+        }
+        values.summary = stats::summarize(known);
+        row.arms.push_back(std::move(values));
+    }
+    return row;
+}
+
+bool wanted(const Options& options, const std::string& name) {
+    return options.metrics.empty() ||
+           std::any_of(options.metrics.begin(), options.metrics.end(),
+                       [&](const std::string& glob) { return matches(glob, name); });
+}
+
+// Key metrics in the experiment's order, the primary first, then trial.failed, then the others.
+std::vector<std::string> row_order(const plan::Plan& plan,
+                                   const std::vector<std::vector<FoldedTrial>>& cell) {
+    std::vector<std::string> order;
+    for (const bool primary : {true, false}) {
+        for (const plan::KeyMetric& key : plan.key_metrics) {
+            if (key.primary == primary) order.push_back(key.metric.name);
+        }
+    }
+    if (std::find(order.begin(), order.end(), kFailedMetric) == order.end()) {
+        order.emplace_back(kFailedMetric);
+    }
+    std::set<std::string> names;
+    for (const auto& trials : cell) {
+        for (const FoldedTrial& folded : trials) {
+            for (const auto& [name, value] : folded.values)
+                names.insert(name);
+        }
+    }
+    for (const std::string& name : order)
+        names.erase(name);
+    order.insert(order.end(), names.begin(), names.end());
+    return order;
+}
+
+void choose_shown(const plan::Plan& plan, const Options& options, CaseReport& report) {
+    for (MetricRow& row : report.rows) {
+        const bool changed =
+            std::any_of(row.changes.begin(), row.changes.end(), [&](const Change& change) {
+                return change.comparison.p_adjusted.value_or(1) <= plan.alpha ||
+                       change.reason == stats::Reason::identical_outcomes;
+            });
+        if (row.metric.name == kFailedMetric) {
+            row.shown = options.all ||
+                        std::any_of(row.arms.begin(), row.arms.end(), [](const ArmValues& values) {
+                            return values.summary.total.value_or(0) > 0;
+                        });
+        } else if (row.key || options.all || !options.metrics.empty() || row.changes.empty()) {
+            row.shown = true;
+        } else if (row.below_floor) {
+            ++report.hidden_below_floor;
+        } else if (!changed) {
+            ++report.hidden_unchanged;
+        } else {
+            row.shown = true;
+        }
+    }
+}
+
+Result<CaseReport> build_case(const store::RunSet& runset, const Options& options,
+                              const Collected& collected, std::size_t index, ReportData& data) {
+    const plan::Plan& plan = runset.plan;
+    const plan::Case& source = plan.cases[collected.cases[index]];
+    const auto& cell = collected.cells[index];
+    CaseReport report;
+    report.name = source.name;
+    report.parameters = source.parameters;
+    check_equivalence(plan, cell, report);
+    for (const std::string& name : row_order(plan, cell)) {
+        // Tests see every row, chosen or not: leaving rows out must not make p-values smaller.
+        MetricRow row = make_row(plan, name, cell);
+        for (std::size_t arm = 1; arm < data.arms.size(); ++arm) {
+            row.changes.emplace_back().arm = data.arms[arm].name;
+        }
+        report.rows.push_back(std::move(row));
+    }
+    for (std::size_t arm = 1; arm < cell.size(); ++arm) {
+        if (!report.not_comparable_arms[arm]) continue;
+        warn(data, "not-comparable",
+             fmt::format("{}{} against {}: {}", report.name.empty() ? "" : report.name + ": ",
+                         data.arms[arm].name, data.base, *report.not_comparable_arms[arm]),
+             "bring both kernels into the same state, or list it under expected_differences if "
+             "the difference is what you ask about");
+    }
+    judge_case(plan, cell, report, data);
+    if (!options.metrics.empty()) {
+        std::erase_if(report.rows,
+                      [&](const MetricRow& row) { return !wanted(options, row.metric.name); });
+    }
+    choose_shown(plan, options, report);
+    return report;
+}
+
+void warn_of_run(const store::RunSet& runset, ReportData& data) {
+    const auto done = static_cast<std::size_t>(
+        std::count_if(runset.trials.begin(), runset.trials.end(),
+                      [](const store::StoredTrial& trial) { return trial.done; }));
+    if (done < runset.trials.size()) {
+        warn(data, "partial",
+             fmt::format("{} of {} planned trials have run", done, runset.trials.size()),
+             fmt::format("manometer run --resume {}", runset.id));
+    }
+    if (!data.spoiled.empty()) {
+        warn(data, "spoiled",
+             data.spoiled.size() == 1
+                 ? "a trial is spoiled: it says nothing about the kernel and isn't counted"
+                 : fmt::format("{} trials are spoiled: they say nothing about the kernel and "
+                               "aren't counted",
+                               data.spoiled.size()),
+             "see the list of spoiled trials; mend the cause and run again");
+    }
+    if (data.arms.size() < 2) {
+        warn(data, "one-arm", "there is only one arm: nothing to compare it with",
+             "give a second kernel with -k");
+    }
+    if (runset.plan.key_metrics.empty()) {
+        warn(data, "no-key-metric", "no metric was declared as key before the run: no verdict",
+             "read the rows below as hints; fix a primary metric and run again");
+    } else if (runset.plan.primary() == nullptr) {
+        warn(data, "no-primary",
+             "no primary metric was fixed before the run: the verdict is over all key metrics",
+             "name the primary metric in the experiment");
+    }
+    if (runset.plan.exact && data.seeds.size() == 1) {
+        warn(data, "one-seed",
+             "exact mode with one seed: a difference is real for these two binaries and this seed, "
+             "and says nothing about others",
+             "run more seeds (--trials)");
+    }
+}
+
+}  // namespace
+
+std::string warn(ReportData& data, std::string code, std::string text, std::string what_to_do) {
+    const bool known =
+        std::any_of(data.warnings.begin(), data.warnings.end(), [&](const Warning& warning) {
+            return warning.code == code && warning.text == text && warning.what_to_do == what_to_do;
+        });
+    if (!known) data.warnings.push_back({code, std::move(text), std::move(what_to_do)});
+    return code;
+}
+
+Result<ReportData> build(const store::RunSet& runset, const Options& options) {
+    MANO_ASSIGN(const Collected collected, collect(runset, options));
+    ReportData data;
+    data.header = runset;
+    for (store::StoredTrial& trial : data.header.trials) {
+        trial.record = {};
+    }
+    for (const std::uint32_t arm : collected.arms)
+        data.arms.push_back(describe_arm(runset, arm));
+    data.base = data.arms[0].name;
+    add_trials(runset, collected, data);
+    warn_of_run(runset, data);
+    std::vector<stats::Verdict> verdicts;
+    bool any_row = false;
+    for (std::size_t i = 0; i < collected.cases.size(); ++i) {
+        MANO_ASSIGN(CaseReport report, build_case(runset, options, collected, i, data));
+        verdicts.insert(verdicts.end(), report.verdicts.begin(), report.verdicts.end());
+        any_row = any_row || !report.rows.empty();
+        data.cases.push_back(std::move(report));
+    }
+    if (!options.metrics.empty() && !any_row) {
+        return fail(Code::not_found, "no metric of this run set matches \"{}\"; try --all",
+                    options.metrics.front());
+    }
+    data.confounders = find_confounders(runset, collected, data.arms);
+    data.verdict = data.arms.size() < 2 ? stats::Verdict::inconclusive : stats::combine(verdicts);
+    return data;
+}
+
+int exit_code(const ReportData& data) {
+    bool any = false;
+    bool answered = true;
+    for (const CaseReport& report : data.cases) {
+        for (const MetricRow& row : report.rows) {
+            for (const Change& change : row.changes) {
+                if (row.key && change.verdict == stats::Verdict::worse) return 4;
+            }
+        }
+        for (const stats::Verdict verdict : report.verdicts) {
+            if (verdict == stats::Verdict::worse) return 4;
+            if (verdict == stats::Verdict::too_few || verdict == stats::Verdict::not_comparable) {
+                answered = false;
+            }
+        }
+    }
+    for (const ArmReport& arm : data.arms)
+        any = any || arm.trials > 0;
+    return any && answered ? 0 : 3;
+}
+
+}  // namespace mano::report

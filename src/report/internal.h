@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The steps of build(): raw trials → cells of folded values → rows → verdicts. Only for this
+// folder.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/report.h"
+
+namespace mano::report {
+
+using Values = std::map<std::string, std::optional<double>, std::less<>>;
+
+// One trial that counts, folded, derived metrics and trial.failed included.
+struct FoldedTrial {
+    const store::StoredTrial* trial = nullptr;
+    Values values;
+};
+
+// What the report is made of: the chosen arms and cases, and the trials of each pair.
+struct Collected {
+    std::vector<std::uint32_t> arms;   // indices into the plan, the base first
+    std::vector<std::uint32_t> cases;  // indices into the plan
+    std::vector<std::vector<std::vector<FoldedTrial>>> cells;  // [case][arm], ordered by row
+};
+
+constexpr std::string_view kFailedMetric = "trial.failed";
+
+Result<Collected> collect(const store::RunSet& runset, const Options& options);
+
+// One warning a code and text; returns the code.
+std::string warn(ReportData& data, std::string code, std::string text, std::string what_to_do);
+
+// Equivalence block of a case, and for each arm why it can't be compared with the base.
+void check_equivalence(const plan::Plan& plan, const std::vector<std::vector<FoldedTrial>>& cell,
+                       CaseReport& report);
+// What differs between the arms and is no gate.
+std::vector<Confounder> find_confounders(const store::RunSet& runset, const Collected& collected,
+                                         const std::vector<ArmReport>& arms);
+
+// Tests, adjusts and judges the rows of one case; fills verdicts and warnings.
+void judge_case(const plan::Plan& plan, const std::vector<std::vector<FoldedTrial>>& cell,
+                CaseReport& report, ReportData& data);
+
+// "a*c" against "abc": '*' and '?' only.
+bool matches(std::string_view pattern, std::string_view text);
+
+}  // namespace mano::report

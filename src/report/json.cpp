@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Schema manometer.compare/1. Every key is always there; what can't be computed is null.
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "report/internal.h"
+
+namespace mano::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(const std::optional<double>& value) {
+    if (!value || !std::isfinite(*value)) return nullptr;
+    // Counts read better whole, and are exact up to 2^53.
+    constexpr double kWhole = 9007199254740992.0;
+    if (*value == std::floor(*value) && std::fabs(*value) < kWhole) {
+        return static_cast<std::int64_t>(*value);
+    }
+    return *value;
+}
+
+Json text(const std::string& value) {
+    return value.empty() ? Json(nullptr) : Json(value);
+}
+
+Json interval(const std::optional<stats::Interval>& value) {
+    if (!value) return nullptr;
+    return Json::array({number(value->first), number(value->second)});
+}
+
+Json identity(const ReportData& data, const std::string& key) {
+    const auto found = data.header.identity.find(key);
+    return found == data.header.identity.end() ? Json(nullptr) : text(found->second);
+}
+
+// "0.9" is a number, "64KiB" isn't.
+Json parameter(const std::string& value) {
+    double parsed = 0;
+    const char* end = value.data() + value.size();
+    const auto [stop, error] = std::from_chars(value.data(), end, parsed);
+    if (error == std::errc() && stop == end && std::isfinite(parsed)) return number(parsed);
+    return value;
+}
+
+Json arm_values(const ArmValues& arm) {
+    const stats::Summary& summary = arm.summary;
+    Json values = Json::array();
+    for (const auto& value : arm.values)
+        values.push_back(number(value));
+    Json json;
+    json["n"] = summary.n;
+    json["values"] = std::move(values);
+    json["total"] = number(summary.total);
+    json["mean"] = number(summary.mean);
+    json["median"] = number(summary.median);
+    json["zeros"] = summary.n == 0 ? Json(nullptr) : Json(summary.zeros);
+    json["stddev_pct"] = number(summary.stddev_pct);
+    json["half_range_pct"] = number(summary.half_range_pct);
+    json["ci95"] = interval(summary.ci95);
+    return json;
+}
+
+Json change(const MetricRow& row, const Change& each) {
+    const stats::Comparison& comparison = each.comparison;
+    Json json;
+    json["mean_pct"] = number(comparison.mean_pct);
+    json["median_pct"] = number(comparison.median_pct);
+    json["total_pct"] = number(comparison.total_pct);
+    json["shift"] = comparison.shift ? number(comparison.shift->estimate) : Json(nullptr);
+    json["shift_ci95"] = comparison.shift ? interval(comparison.shift->ci95) : Json(nullptr);
+    json["test"] = comparison.test ? text(comparison.test->name) : Json(nullptr);
+    json["p"] = comparison.test ? number(comparison.test->p) : Json(nullptr);
+    json["p_adjusted"] = number(comparison.p_adjusted);
+    json["family"] = text(comparison.family);
+    json["verdict"] = stats::name_of(each.verdict);
+    json["margin_pct"] = row.known ? number(row.metric.margin_pct) : Json(nullptr);
+    json["detectable_pct"] = number(comparison.detectable_pct);
+    json["warnings"] = each.warnings;
+    return json;
+}
+
+Json metric(const ReportData& data, const MetricRow& row) {
+    Json json;
+    json["name"] = row.metric.name;
+    json["unit"] = text(row.metric.unit);
+    json["better"] = row.known ? Json(measure::name_of(row.metric.better)) : Json(nullptr);
+    json["key"] = row.key;
+    json["arms"] = Json::object();
+    for (std::size_t i = 0; i < data.arms.size(); ++i) {
+        json["arms"][data.arms[i].name] = arm_values(row.arms[i]);
+    }
+    json["kind"] = row.known ? Json(measure::name_of(row.metric.kind)) : Json(nullptr);
+    json["primary"] = row.primary;
+    json["changes"] = Json::object();
+    for (const Change& each : row.changes)
+        json["changes"][each.arm] = change(row, each);
+    return json;
+}
+
+Json by_arm(const ReportData& data, const std::vector<std::string>& values) {
+    Json json = Json::object();
+    for (std::size_t i = 0; i < data.arms.size() && i < values.size(); ++i) {
+        json[data.arms[i].name] = text(values[i]);
+    }
+    return json;
+}
+
+Json case_json(const ReportData& data, const CaseReport& report) {
+    Json json;
+    json["name"] = report.name;
+    json["parameters"] = Json::object();
+    for (const auto& [key, value] : report.parameters)
+        json["parameters"][key] = parameter(value);
+    json["metrics"] = Json::array();
+    for (const MetricRow& row : report.rows)
+        json["metrics"].push_back(metric(data, row));
+    json["equivalence"] = Json::array();
+    for (const Equivalence& check : report.equivalence) {
+        json["equivalence"].push_back({{"check", check.check},
+                                       {"values", by_arm(data, check.values)},
+                                       {"same", check.same},
+                                       {"gate", check.gate}});
+    }
+    return json;
+}
+
+Json arm_json(const ArmReport& arm) {
+    Json kernel;
+    kernel["release"] = text(arm.release);
+    kernel["spec"] = text(arm.spec);
+    kernel["config_sha256"] = arm.config_sha256 ? Json(*arm.config_sha256) : Json(nullptr);
+    kernel["compiler"] = text(arm.compiler);
+    Json json;
+    json["name"] = arm.name;
+    json["kernel"] = std::move(kernel);
+    json["cmdline"] = arm.cmdline;
+    json["trials"] = arm.trials;
+    json["spoiled"] = arm.spoiled;
+    return json;
+}
+
+void add_lists(const ReportData& data, Json& json) {
+    for (const char* key : {"warnings", "confounders", "losses", "failed", "spoiled"}) {
+        json[key] = Json::array();
+    }
+    for (const Warning& warning : data.warnings) {
+        json["warnings"].push_back(
+            {{"code", warning.code}, {"text", warning.text}, {"what_to_do", warning.what_to_do}});
+    }
+    for (const Confounder& each : data.confounders) {
+        json["confounders"].push_back({{"what", each.what}, {"values", by_arm(data, each.values)}});
+    }
+    for (const LossRow& row : data.losses) {
+        json["losses"].push_back({{"arm", row.arm},
+                                  {"trial", row.trial},
+                                  {"source", row.loss.source},
+                                  {"count", row.loss.count},
+                                  {"meaning", row.loss.meaning}});
+    }
+    for (const Mishap& each : data.failed) {
+        json["failed"].push_back({{"arm", each.arm},
+                                  {"case", each.case_},
+                                  {"trial", each.trial},
+                                  {"how", each.how},
+                                  {"evidence", text(each.evidence)}});
+    }
+    for (const Mishap& each : data.spoiled) {
+        json["spoiled"].push_back(
+            {{"arm", each.arm},
+             {"case", each.case_},
+             {"trial", each.trial},
+             {"reason", each.evidence.empty() ? each.how : each.how + ": " + each.evidence}});
+    }
+}
+
+}  // namespace
+
+std::string render_json(const ReportData& data) {
+    const plan::Plan& plan = data.header.plan;
+    Json json;
+    json["schema"] = "manometer.compare/1";
+    json["runset"] = data.header.id;
+    json["experiment"] = plan.experiment;
+    json["substrate"] = plan.substrate;
+    json["accel"] = identity(data, "accel");
+    json["qemu"] = identity(data, "qemu");
+    json["exact"] = plan.exact;
+    json["seeds"] = data.seeds;
+    json["paired"] = plan.paired;
+    json["base"] = data.base;
+    json["arms"] = Json::array();
+    for (const ArmReport& arm : data.arms)
+        json["arms"].push_back(arm_json(arm));
+    json["cases"] = Json::array();
+    for (const CaseReport& report : data.cases)
+        json["cases"].push_back(case_json(data, report));
+    add_lists(data, json);
+    json["verdict"] = stats::name_of(data.verdict);
+    // Evidence and facts come from guests: bytes that aren't UTF-8 are replaced, never thrown at.
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace mano::report

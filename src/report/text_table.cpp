@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/text_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "report/internal.h"
+#include "report/layout.h"
+
+namespace mano::report {
+namespace {
+
+constexpr std::size_t kMaxOthers = 40;
+
+enum Column : std::size_t { base_column, arm_column, change_column, p_column, verdict_column };
+constexpr std::size_t kColumnCount = 5;
+
+struct Line {
+    std::string name;
+    std::array<std::string, kColumnCount> cells;
+    std::vector<std::string> below;  // sentences under the row
+};
+
+std::string label(const MetricRow& row) {
+    std::string text = ascii(row.metric.name);
+    const std::string& unit = row.metric.unit;
+    const bool said = unit.empty() || unit == "count" || text.ends_with("_" + unit) ||
+                      (unit == "%" && text.ends_with("_pct")) ||
+                      (unit == "bytes" && text.ends_with("_bytes"));
+    if (!said) text += " (" + ascii(unit) + ")";
+    return row.primary ? text + " *" : text;
+}
+
+std::string value_cell(const MetricRow& row, std::size_t arm) {
+    const stats::Summary& summary = row.arms[arm].summary;
+    if (!summary.median) return "-";
+    if (row.metric.name == kFailedMetric) {
+        return fmt::format("{} of {}", *summary.total, summary.n);
+    }
+    std::string text = show_number(*summary.median);
+    if (summary.half_range_pct) {
+        const double spread = *summary.half_range_pct;
+        text +=
+            spread < 9.95 ? fmt::format(" +-{:.1f}%", spread) : fmt::format(" +-{:.0f}%", spread);
+    }
+    return text;
+}
+
+std::string change_cell(const MetricRow& row, const Change& change) {
+    const stats::Comparison& comparison = change.comparison;
+    if (row.metric.name == kFailedMetric) return "";
+    if (comparison.median_pct) return show_percent(*comparison.median_pct);
+    // A base of 0 has no percentage: the shift itself, in the unit.
+    if (comparison.shift) return show_signed(comparison.shift->estimate);
+    return "-";
+}
+
+std::string verdict_cell(const MetricRow& row, const Change& change, const Notes& notes) {
+    const bool neutral = change.reason == stats::Reason::no_direction;
+    std::string text(neutral ? "changed" : name_of(change.verdict));
+    if (row.not_observable) text = "n/a here";
+    for (const std::string& code : change.warnings) {
+        const auto note = notes.find(code);
+        if (note == notes.end() || (neutral && code == "no-direction" && !row.key)) continue;
+        text += fmt::format(" [{}]", note->second);
+    }
+    return text;
+}
+
+std::string shift_sentence(const MetricRow& row, const stats::Comparison& comparison) {
+    std::string text = "shift " + show_signed(comparison.shift->estimate);
+    if (comparison.shift->ci95) {
+        text += fmt::format(" [{}, {}] (95%)", show_signed(comparison.shift->ci95->first),
+                            show_signed(comparison.shift->ci95->second));
+    } else {
+        text += " (too few for an interval)";
+    }
+    if (comparison.test) text += ", " + comparison.test->name;
+    if (row.metric.better != measure::Better::neither) {
+        text += fmt::format("; {} is better", name_of(row.metric.better));
+    }
+    return text;
+}
+
+std::vector<std::string> below(const MetricRow& row, std::size_t i) {
+    std::vector<std::string> lines;
+    const Change& change = row.changes[i];
+    const stats::Comparison& comparison = change.comparison;
+    if (row.not_observable) {
+        lines.push_back("not observable here: " + *row.not_observable);
+        return lines;
+    }
+    if (!row.key || row.metric.name == kFailedMetric) return lines;
+    if (row.primary && comparison.shift) lines.push_back(shift_sentence(row, comparison));
+    const stats::Summary& base = row.arms[0].summary;
+    const stats::Summary& other = row.arms[i + 1].summary;
+    if (comparison.zero_inflated) {
+        lines.push_back(fmt::format(
+            "total {} -> {}{}; zero in {} of {} -> {} of {}", show_number(*base.total),
+            show_number(*other.total),
+            comparison.total_pct ? " (" + show_percent(*comparison.total_pct) + ")" : "",
+            base.zeros, base.n, other.zeros, other.n));
+    }
+    if (change.verdict == stats::Verdict::inconclusive && comparison.detectable_pct) {
+        lines.push_back(fmt::format("a change of {:.2g}% would have been seen (power 80%)",
+                                    *comparison.detectable_pct));
+    }
+    return lines;
+}
+
+Line make_line(const MetricRow& row, std::optional<std::size_t> i, const Notes& notes) {
+    Line line;
+    line.name = label(row);
+    line.cells[base_column] = value_cell(row, 0);
+    if (!i) return line;
+    const Change& change = row.changes[*i];
+    line.cells[arm_column] = value_cell(row, *i + 1);
+    line.cells[change_column] = change_cell(row, change);
+    line.cells[p_column] =
+        change.comparison.p_adjusted ? show_p(*change.comparison.p_adjusted) : "-";
+    line.cells[verdict_column] = verdict_cell(row, change, notes);
+    line.below = below(row, *i);
+    return line;
+}
+
+std::string draw(const Line& line, std::size_t name_width,
+                 const std::array<std::size_t, kColumnCount>& widths) {
+    std::string text;
+    std::string name = line.name;
+    if (name.size() > name_width) {
+        text += name + '\n';  // too long to stand beside its numbers
+        name.clear();
+    }
+    std::string row = pad_right(name, name_width);
+    for (std::size_t column = 0; column < kColumnCount; ++column) {
+        if (widths[column] == 0) continue;
+        const std::string& cell = line.cells[column];
+        row += "  ";
+        row += column == verdict_column ? cell : pad_left(cell, widths[column]);
+    }
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row + '\n';
+    for (const std::string& sentence : line.below)
+        text += wrap(sentence, 4, 4);
+    return text;
+}
+
+// The largest relative changes first; a change from 0 has no size and comes before all.
+double change_size(const MetricRow& row, std::size_t i) {
+    const auto& pct = row.changes[i].comparison.median_pct;
+    return pct ? std::fabs(*pct) : HUGE_VAL;
+}
+
+std::string hidden_sentence(const CaseReport& report, std::size_t cut) {
+    std::string text;
+    const auto add = [&](std::uint64_t count, std::string_view what) {
+        if (count == 0) return;
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
+    };
+    add(cut, "more changed");
+    add(report.hidden_unchanged, "without a change");
+    add(report.hidden_below_floor, "below their floor");
+    return text.empty() ? "" : wrap("not shown: " + text + " (--all shows them)", 0, 4);
+}
+
+}  // namespace
+
+std::string render_table(const ReportData& data, const CaseReport& report,
+                         std::optional<std::size_t> change, const Notes& notes) {
+    std::vector<Line> lines(1);
+    if (!change) {
+        lines[0].cells[base_column] = ascii(data.base);
+    } else {
+        lines[0].cells = {ascii(data.base), ascii(data.arms[*change + 1].name), "change", "p",
+                          "verdict"};
+    }
+    std::vector<const MetricRow*> others;
+    for (const MetricRow& row : report.rows) {
+        if (!row.shown) continue;
+        if (row.key) {
+            lines.push_back(make_line(row, change, notes));
+        } else {
+            others.push_back(&row);
+        }
+    }
+    const std::size_t keys = lines.size();
+    if (change) {
+        std::stable_sort(others.begin(), others.end(), [&](const MetricRow* a, const MetricRow* b) {
+            return change_size(*a, *change) > change_size(*b, *change);
+        });
+    }
+    // With --all the number is no secret: everything is shown.
+    const bool all = report.hidden_unchanged + report.hidden_below_floor == 0;
+    const std::size_t most = all ? others.size() : std::min(others.size(), kMaxOthers);
+    for (std::size_t i = 0; i < most; ++i)
+        lines.push_back(make_line(*others[i], change, notes));
+
+    std::array<std::size_t, kColumnCount> widths{};
+    std::size_t name_width = 0;
+    for (const Line& line : lines) {
+        name_width = std::max(name_width, line.name.size());
+        for (std::size_t i = 0; i < kColumnCount; ++i) {
+            widths[i] = std::max(widths[i], line.cells[i].size());
+        }
+    }
+    std::size_t numbers = 0;
+    for (const std::size_t width : widths)
+        numbers += width == 0 ? 0 : width + 2;
+    name_width = std::min(name_width, numbers + 8 < kColumns ? kColumns - numbers : 8);
+
+    std::string text;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (i == keys) text += change ? "others that changed:\n" : "others:\n";
+        text += draw(lines[i], name_width, widths);
+        if (i == 0 && change) {
+            text += std::string(std::min(kColumns, name_width + numbers), '-') + '\n';
+        }
+    }
+    return text + hidden_sentence(report, others.size() - most);
+}
+
+namespace {
+
+std::string change_words(const MetricRow& row, std::size_t i) {
+    const stats::Comparison& comparison = row.changes[i].comparison;
+    const stats::Summary& base = row.arms[0].summary;
+    const stats::Summary& other = row.arms[i + 1].summary;
+    const std::string name = ascii(row.metric.name);
+    if (!comparison.shift || !base.median || !other.median) return name + ": no values";
+    std::string values = fmt::format(
+        "{} -> {}{}", show_number(*base.median), show_number(*other.median),
+        row.metric.unit.empty() || row.metric.unit == "count" ? "" : " " + ascii(row.metric.unit));
+    if (comparison.zero_inflated && comparison.total_pct) {
+        values += fmt::format(", total {}", show_percent(*comparison.total_pct));
+    }
+    if (comparison.median_pct && *comparison.median_pct != 0) {
+        const std::string size = show_percent(std::fabs(*comparison.median_pct)).substr(1);
+        return fmt::format("{} {} by {} ({})", name, *comparison.median_pct > 0 ? "rose" : "fell",
+                           std::fabs(*comparison.median_pct) < 0.005 ? "under 0.01%" : size,
+                           values);
+    }
+    return fmt::format("{} {}", name, values);
+}
+
+std::string p_words(const Change& change) {
+    if (!change.comparison.p_adjusted) return "";
+    const std::string p = show_p(*change.comparison.p_adjusted);
+    return p.starts_with('<') ? ", p " + p : ", p = " + p;
+}
+
+const MetricRow* find_row(const CaseReport& report, auto&& wanted) {
+    const auto found = std::find_if(report.rows.begin(), report.rows.end(), wanted);
+    return found == report.rows.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string verdict_sentence(const ReportData& data, const CaseReport& report, std::size_t change) {
+    const stats::Verdict verdict = report.verdicts[change];
+    std::string text(name_of(verdict));
+    if (report.not_comparable_arms[change + 1]) {
+        return text + ": " + *report.not_comparable_arms[change + 1];
+    }
+    const MetricRow* failed =
+        find_row(report, [](const MetricRow& row) { return row.metric.name == kFailedMetric; });
+    if (failed != nullptr && failed->changes[change].verdict == stats::Verdict::worse) {
+        return text +
+               fmt::format(": failed trials {} -> {}", value_cell(*failed, 0),
+                           value_cell(*failed, change + 1)) +
+               p_words(failed->changes[change]);
+    }
+    const MetricRow* primary = find_row(report, [](const MetricRow& row) { return row.primary; });
+    if (primary == nullptr) return text;
+    const Change& of_primary = primary->changes[change];
+    if (verdict == stats::Verdict::too_few) {
+        const std::size_t base = primary->arms[0].summary.n;
+        const std::size_t other = primary->arms[change + 1].summary.n;
+        const std::size_t needed = stats::trials_needed(data.header.plan.alpha);
+        text +=
+            fmt::format(": {}: {} and {} trials count", ascii(primary->metric.name), base, other);
+        return text + (std::min(base, other) < needed
+                           ? fmt::format(", {} an arm are needed", needed)
+                           : ", with too many equal values");
+    }
+    text += ": " + change_words(*primary, change);
+    if (verdict == stats::Verdict::no_change) {
+        const double floor = primary->metric.floor;
+        text += fmt::format(
+            ", within +-{:g}%{}", primary->metric.margin_pct,
+            floor > 0 ? fmt::format(" or +-{:g} {}", floor, ascii(primary->metric.unit)) : "");
+        return text;
+    }
+    text += p_words(of_primary);
+    if (verdict == stats::Verdict::inconclusive && of_primary.comparison.detectable_pct) {
+        text += fmt::format("; a change of {:.2g}% would have been seen",
+                            *of_primary.comparison.detectable_pct);
+    }
+    return text;
+}
+
+}  // namespace mano::report
