@@ -144,6 +144,14 @@ Metric stat_metric(std::string_view name, std::string_view key) {
     return metric;
 }
 
+std::optional<Metric> cgroup_cpu_metric(std::string_view name, std::string_view rest) {
+    const Split who = split(rest);
+    if (!is_one_of(who.head, {"probe", "load"}) || !is_word(who.tail)) return std::nullopt;
+    Metric metric = make(family("cpu."), std::string(name));
+    metric.unit = who.tail.ends_with("_usec") ? "us" : "count";
+    return metric;
+}
+
 Metric meminfo_metric(std::string_view name, std::string_view key) {
     Metric metric = make(family("meminfo."), std::string(name));
     if (key.starts_with("HugePages_")) {
@@ -284,11 +292,11 @@ std::optional<Metric> find_metric(std::string_view name) {
     if (head == "vmstat") return vmstat_like(name, rest);
     if (head == "mthp") return mthp_metric(name, rest);
     if (head == "memcg") return memcg_metric(name, rest);
+    if (head == "cpu") return cgroup_cpu_metric(name, rest);
     if (head == "zoneinfo") return zoneinfo_metric(name);
     if (head == "stat") return stat_metric(name, rest);
     if (head == "meminfo") return meminfo_metric(name, rest);
-    for (const std::string_view plain :
-         {"buddy.", "pagetype.", "slab.", "tp.", "health.", "host."}) {
+    for (const std::string_view plain : {"buddy.", "pagetype.", "slab.", "tp.", "kmsg.", "host."}) {
         if (name.starts_with(plain)) return make(family(plain), std::string(name));
     }
     return std::nullopt;

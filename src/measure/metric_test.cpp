@@ -56,6 +56,9 @@ TEST(Metric, FamiliesKnowKindUnitAndDirection) {
         {"zoneinfo.node0.Normal.cpu3.count", "pages", Kind::gauge, Better::neither},
         {"zoneinfo.node0.Normal.numa_hit", "count", Kind::counter, Better::neither},
         {"zoneinfo.node0.nr_dirtied", "pages", Kind::counter, Better::neither},
+        {"cpu.probe.usage_usec", "us", Kind::counter, Better::neither},
+        {"cpu.load.nr_periods", "count", Kind::counter, Better::neither},
+        {"kmsg.warnings", "count", Kind::counter, Better::lower},
         {"meminfo.MemAvailable", "bytes", Kind::gauge, Better::neither},
         {"meminfo.HugePages_Total", "count", Kind::gauge, Better::neither},
         {"stat.cpu.steal_ticks", "ticks", Kind::counter, Better::neither},
@@ -82,7 +85,8 @@ TEST(Metric, NamesOutsideOfFamiliesAreUnknown) {
     for (const std::string_view name :
          {"", ".", "vmstat", "vmstat.", "vmstat.a b", "psi.probe.memory.some.total",
           "psi.other.memory.some.total_us", "mthp.64.swpin", "mthp.kB.swpin", "memcg.x.anon",
-          "probe.unknown", "derived.ratio", "pgscan_direct", "psi.probe.memory.some.avg10"}) {
+          "cpu.x.usage_usec", "probe.unknown", "derived.ratio", "pgscan_direct",
+          "psi.probe.memory.some.avg10"}) {
         EXPECT_FALSE(find_metric(name)) << name;
     }
 }
