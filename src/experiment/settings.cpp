@@ -416,7 +416,7 @@ std::vector<Parameter> list_parameters(const Draft& draft) {
 
 void finish_settings(Draft draft) {
     std::vector<plan::Setting>& settings = draft.trial.settings;
-    constexpr std::string_view kTree = "/sys/kernel/mm/";
+    static constexpr std::string_view kTree = "/sys/kernel/mm/";
     std::erase_if(settings, [](const plan::Setting& s) { return s.path.starts_with(kTree); });
     // Switching off what a kernel doesn't have is no precondition; switching it on is.
     const plan::GuestShape& shape = draft.shape;
