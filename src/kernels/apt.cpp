@@ -422,6 +422,8 @@ Result<fs::path> Apt::download(const Package& package, const fs::path& folder,
     MANO_ASSIGN(const std::string program, apt_program("apt-get"));
     // Shared: downloads may go on side by side, but not while the index is being replaced.
     MANO_ASSIGN(const Fd held, wait_for_lock(folder_ / "lock", true, options));
+    // The paths in it are absolute: a cache that was moved needs them anew.
+    MANO_TRY(configure());
     std::error_code error;
     const fs::path conf = fs::absolute(folder_ / "etc/apt.conf", error);
     const fs::path into = folder / package.name;

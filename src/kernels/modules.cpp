@@ -57,7 +57,7 @@ Result<std::string> modules_digest(const fs::path& folder) {
     std::string lines;
     for (const auto& [name, path] : modules) {
         MANO_ASSIGN(const std::string digest, sha256_file(path));
-        lines += name + " " + digest + "\n";
+        lines += fmt::format("{} {}\n", name, digest);
     }
     return sha256(lines);
 }

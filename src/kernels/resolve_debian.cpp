@@ -258,8 +258,10 @@ Result<Kernel> resolve_debian(std::string_view spec, const Options& options) {
         if (search.cached != nullptr) {
             return use(search, *search.cached, std::string(kOfflineNote));
         }
-        return fail(Code::environment, "{} isn't cached here, and --offline forbids fetching it",
-                    spec);
+        return fail(Code::environment,
+                    "{} isn't cached here, and the network isn't to be used; 'manometer kernel add "
+                    "NAME {}' fetches it",
+                    spec, spec);
     }
     return from_archive(search, options);
 }
