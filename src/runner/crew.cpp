@@ -75,12 +75,13 @@ Result<Outcome> Crew::run() {
     for (std::thread& thread : threads)
         thread.join();
     settle_deferred();
-    if (error_) return tl::unexpected<Error>(*error_);
+    // Only now is it known how many trials are kept: others ended while the run was being stopped.
+    if (error_) return explained(*error_);
     outcome_.interrupted = interrupted_;
     if (outcome_.done == runset_.trials.size()) {
         outcome_.interrupted = false;
         if (Status status = store_.complete(runset_.id); !status) {
-            return tl::unexpected<Error>(explained(status.error()));
+            return explained(status.error());
         }
     }
     return outcome_;
@@ -171,7 +172,7 @@ void Crew::settle_error(const plan::PlannedTrial& trial, Error error) {
         deferred_.emplace_back(trial, error);
         hopeless = deferred_.size() >= kEnvironmentErrors;
     }
-    if (hopeless) give_up(explained(error));
+    if (hopeless) give_up(std::move(error));
 }
 
 void Crew::keep_deferred() {
@@ -186,7 +187,7 @@ void Crew::keep_deferred() {
 
 void Crew::keep(const plan::PlannedTrial& trial, const measure::TrialRecord& record) {
     const Status stored = store_.finish_trial(runset_.id, trial.position, record);
-    if (!stored) return give_up(explained(stored.error()));
+    if (!stored) return give_up(stored.error());
     const measure::Standing standing = measure::standing(record.ending);
     const std::lock_guard guard(mutex_);
     running_.erase(trial.position);
@@ -206,7 +207,7 @@ void Crew::keep(const plan::PlannedTrial& trial, const measure::TrialRecord& rec
 void Crew::settle_deferred() {
     if (error_ || interrupted_ || deferred_.empty()) return;
     if (ended_here_ == 0) {
-        error_ = explained(deferred_.back().second);
+        error_ = deferred_.back().second;
         return;
     }
     keep_deferred();
@@ -291,17 +292,11 @@ double Crew::seconds_left() const {
     return estimate_.seconds_left(std::span(todo_).subspan(next_), running, jobs_);
 }
 
-Error Crew::explained(const Error& cause) const {
-    std::uint32_t done = 0;
-    {
-        const std::lock_guard guard(mutex_);
-        done = outcome_.done;
-    }
+tl::unexpected<Error> Crew::explained(const Error& cause) const {
     return wrap(cause,
                 "the run stopped with {} of {} trials done; they are kept in the store. When the "
                 "cause is mended, go on with `manometer run --resume {} --store {}`",
-                done, runset_.trials.size(), runset_.id, store_.path().string())
-        .value();
+                outcome_.done, runset_.trials.size(), runset_.id, store_.path().string());
 }
 
 }  // namespace mano::runner

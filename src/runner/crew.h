@@ -48,6 +48,7 @@ class Crew {
     void follow();
     bool deliver(std::unique_lock<std::mutex>& lock);
     void settle_deferred();
+    tl::unexpected<Error> explained(const Error& cause) const;  // when no worker is left
 
     // From any thread.
     bool ask_stop();
@@ -55,7 +56,6 @@ class Crew {
     void emit(Event::What what, std::uint32_t position, std::string text);
     void post(Event::What what, std::uint32_t position, std::string text);  // under mutex_
     double seconds_left() const;                                            // under mutex_
-    Error explained(const Error& cause) const;
 
     store::Store& store_;
     const store::RunSet& runset_;

@@ -136,14 +136,14 @@ Result<std::vector<measure::Loss>> add_samples(const Database& database, std::in
     for (std::size_t i = 0; i < samples.size(); ++i) {
         const measure::Sample& sample = samples[i];
         MANO_ASSIGN(const std::int64_t metric, interner.number_of(sample.metric));
-        std::optional<double> value = sample.value;
-        if (value && !std::isfinite(*value)) {
-            // SQLite would keep a NaN as NULL without a word, and an infinity poisons every mean.
-            value.reset();
-            ++not_finite[sample.metric];
+        const auto moment = static_cast<std::uint8_t>(sample.moment);
+        if (sample.value && std::isfinite(*sample.value)) {
+            MANO_TRY(add.run(trial, i, metric, sample.iteration, moment, *sample.value));
+            continue;
         }
-        MANO_TRY(add.run(trial, i, metric, sample.iteration,
-                         static_cast<std::uint8_t>(sample.moment), value));
+        // SQLite would keep a NaN as NULL without a word, and an infinity poisons every mean.
+        if (sample.value) ++not_finite[sample.metric];
+        MANO_TRY(add.run(trial, i, metric, sample.iteration, moment, std::nullopt));
     }
     std::vector<measure::Loss> losses;
     for (const auto& [metric, count] : not_finite) {
