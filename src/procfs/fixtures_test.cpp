@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "measure/metric.h"
 #include "procfs/procfs.h"
 
 namespace mano::procfs {
@@ -192,6 +193,33 @@ TEST_P(Fixtures, TheOthersAreReadWithoutLoss) {
             const Parsed parsed = parse_psi("system", resource, *psi);
             expect_no_loss(parsed.losses);
             EXPECT_EQ(parsed.values.size(), lines_of(*psi));
+        }
+    }
+}
+
+// What has no entry in the catalogue has no unit and no direction: a parser's prefix and the
+// catalogue's family must be the same word.
+TEST_P(Fixtures, EveryNameIsInTheCatalogue) {
+    std::vector<Parsed> all;
+    const auto add = [&](std::string_view name, auto parse) {
+        if (const auto content = text(name)) all.push_back(parse(*content));
+    };
+    add("vmstat", parse_vmstat);
+    add("meminfo", parse_meminfo);
+    add("buddyinfo", parse_buddyinfo);
+    add("pagetypeinfo", parse_pagetypeinfo);
+    add("zoneinfo", parse_zoneinfo);
+    add("stat", parse_stat);
+    add("mthp", parse_mthp_stats);
+    add("memory.stat",
+        [](std::string_view content) { return parse_memory_stat("probe", content); });
+    for (const std::string resource : {"memory", "io", "cpu"}) {
+        add("pressure." + resource,
+            [&](std::string_view content) { return parse_psi("system", resource, content); });
+    }
+    for (const Parsed& parsed : all) {
+        for (const Value& value : parsed.values) {
+            EXPECT_TRUE(measure::find_metric(value.name)) << value.name;
         }
     }
 }
