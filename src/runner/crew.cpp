@@ -179,6 +179,8 @@ void Crew::keep_deferred() {
     std::vector<std::pair<plan::PlannedTrial, Error>> deferred;
     {
         const std::lock_guard guard(mutex_);
+        // A run that is being stopped leaves them planned, for --resume.
+        if (halt_) return;
         deferred.swap(deferred_);
     }
     for (const auto& [trial, error] : deferred)

@@ -517,11 +517,15 @@ TEST_F(RunnerTest, KilledInMidRunItResumesToTheSameResult) {
             options.jobs = 2;
             ::_exit(go(store, id, fake, options) ? 0 : 1);
         }
-        ::usleep(static_cast<useconds_t>(5'000 + rng.below(80'000)));
+        // Killed at some moment after the first few trials, however slow this machine is.
+        store::Store store = open();
+        const std::uint64_t wanted = 1 + rng.below(15);
+        while (store.list()->front().trials < wanted)
+            ::usleep(500);
+        ::usleep(static_cast<useconds_t>(rng.below(5000)));
         ::kill(child, SIGKILL);
         int status = 0;
         ASSERT_EQ(::waitpid(child, &status, 0), child);
-        store::Store store = open();
         const std::uint64_t done = store.list()->front().trials;
         if (WIFSIGNALED(status) && done > 0 && done < 20) ++kills_in_mid_run;
         FakeSubstrate fake;
