@@ -30,7 +30,7 @@ std::string label(const MetricRow& row) {
     const bool said = unit.empty() || unit == "count" || text.ends_with("_" + unit) ||
                       (unit == "%" && text.ends_with("_pct")) ||
                       (unit == "bytes" && text.ends_with("_bytes"));
-    if (!said) text += " (" + ascii(unit) + ")";
+    if (!said) text += fmt::format(" ({})", ascii(unit));
     return row.primary ? text + " *" : text;
 }
 
@@ -101,7 +101,7 @@ std::vector<std::string> below(const MetricRow& row, std::size_t i) {
         lines.push_back(fmt::format(
             "total {} -> {}{}; zero in {} of {} -> {} of {}", show_number(*base.total),
             show_number(*other.total),
-            comparison.total_pct ? " (" + show_percent(*comparison.total_pct) + ")" : "",
+            comparison.total_pct ? fmt::format(" ({})", show_percent(*comparison.total_pct)) : "",
             base.zeros, base.n, other.zeros, other.n));
     }
     if (change.verdict == stats::Verdict::inconclusive && comparison.detectable_pct) {
@@ -230,9 +230,11 @@ std::string change_words(const MetricRow& row, std::size_t i) {
     const stats::Summary& other = row.arms[i + 1].summary;
     const std::string name = ascii(row.metric.name);
     if (!comparison.shift || !base.median || !other.median) return name + ": no values";
-    std::string values = fmt::format(
-        "{} -> {}{}", show_number(*base.median), show_number(*other.median),
-        row.metric.unit.empty() || row.metric.unit == "count" ? "" : " " + ascii(row.metric.unit));
+    std::string values =
+        fmt::format("{} -> {}{}", show_number(*base.median), show_number(*other.median),
+                    row.metric.unit.empty() || row.metric.unit == "count"
+                        ? ""
+                        : fmt::format(" {}", ascii(row.metric.unit)));
     if (comparison.zero_inflated && comparison.total_pct) {
         values += fmt::format(", total {}", show_percent(*comparison.total_pct));
     }

@@ -40,7 +40,7 @@ std::string show(const std::vector<double>& values) {
     std::string text;
     for (const double value : values)
         text += (text.empty() ? "" : ",") + show(value);
-    return "[" + text + "]";
+    return fmt::format("[{}]", text);
 }
 std::string show(const mano::stats::Summary& s) {
     return fmt::format(
