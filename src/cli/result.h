@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A run set → what `run` and `compare` print in the end, and the exit code.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "report/report.h"
+#include "store/store.h"
+
+namespace CLI {
+class App;
+}
+
+namespace mano::cli {
+
+enum class Format : unsigned char { text, json, csv };
+
+struct FormatOptions {
+    std::string format = "text";
+    bool json = false;
+};
+void declare_format(CLI::App& app, FormatOptions& options);
+Result<Format> chosen_format(const FormatOptions& options);
+
+// Prints the comparison and returns its exit code: 0, 3 or 4.
+Result<int> print_result(const store::RunSet& runset, const report::Options& options,
+                         Format format);
+
+}  // namespace mano::cli

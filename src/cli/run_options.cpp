@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/run_options.h"
+
+#include <algorithm>
+#include <CLI/CLI.hpp>
+#include <map>
+
+#include "base/file.h"
+#include "base/units.h"
+#include "cli/arguments.h"
+#include "measure/metric.h"
+#include "substrate/guest/guest.h"
+
+namespace mano::cli {
+namespace {
+
+constexpr std::uint64_t kMaxSeed = std::uint64_t{1} << 62;
+
+Result<std::vector<plan::Arm>> parse_arms(const RunOptions& options) {
+    std::vector<plan::Arm> arms;
+    for (const std::string& text : options.kernels) {
+        MANO_ASSIGN(plan::Arm arm, parse_kernel_option(text));
+        arms.push_back(std::move(arm));
+    }
+    for (const std::string& text : options.arms) {
+        const auto base = arms.empty() ? std::nullopt : std::optional(arms.front());
+        MANO_ASSIGN(plan::Arm arm, parse_arm_option(text, base));
+        arms.push_back(std::move(arm));
+    }
+    for (std::size_t i = 0; i < arms.size(); ++i) {
+        for (std::size_t other = 0; other < i; ++other) {
+            if (arms[i].name != arms[other].name) continue;
+            return fail(Code::invalid,
+                        "two arms are named '{}', expected different names: -k a={} -k b={}",
+                        arms[i].name, arms[other].kernel_spec, arms[i].kernel_spec);
+        }
+    }
+    return arms;
+}
+
+// One of a few words, with the nearest when it is none of them.
+Result<std::string> choose(std::string_view option, const std::string& text,
+                           const std::vector<std::string_view>& choices) {
+    if (std::find(choices.begin(), choices.end(), text) != choices.end()) return text;
+    std::string expected;
+    for (const std::string_view choice : choices)
+        expected += (expected.empty() ? "" : ", ") + std::string(choice);
+    const std::string near = measure::nearest_name(text, choices);
+    return fail(Code::invalid, "{} {}: expected {}{}{}", option, text,
+                choices.size() > 1 ? "one of " : "", expected,
+                near.empty() ? "" : "; did you mean '" + near + "'?");
+}
+
+Result<experiment::PlanOptions> plan_options(const RunOptions& options) {
+    experiment::PlanOptions out;
+    MANO_ASSIGN(out.arms, parse_arms(options));
+    const auto small = [](std::string_view name, const std::string& text,
+                          std::optional<std::uint32_t>& value) -> Status {
+        if (text.empty()) return {};
+        MANO_ASSIGN(const std::uint64_t number, parse_count(name, text, 1, 10000));
+        value = static_cast<std::uint32_t>(number);
+        return {};
+    };
+    MANO_TRY(small("--trials", options.trials, out.trials));
+    MANO_TRY(small("--iterations", options.iterations, out.iterations));
+    if (!options.cases.empty()) {
+        MANO_ASSIGN(out.cases, parse_list("--cases", options.cases));
+    }
+    MANO_ASSIGN(out.set, parse_settings(options.set));
+    if (!options.seed.empty()) {
+        MANO_ASSIGN(out.first_seed, parse_count("--seed", options.seed, 0, kMaxSeed));
+    }
+    if (!options.seeds.empty()) {
+        MANO_ASSIGN(const std::string how,
+                    choose("--seeds", options.seeds, {"shared", "disjoint"}));
+        out.shared_seeds = how == "shared";
+    }
+    MANO_ASSIGN(const std::string accel, choose("--accel", options.accel, {"auto", "kvm", "tcg"}));
+    out.accel = accel == "kvm"   ? plan::Accel::kvm
+                : accel == "tcg" ? plan::Accel::tcg
+                                 : plan::Accel::automatic;
+    out.exact = options.exact;
+    if (!options.timeout.empty()) {
+        const auto limit = parse_duration_ns(options.timeout);
+        if (!limit) return wrap(limit.error(), "--timeout {}", options.timeout);
+        out.wall_limit_ns = *limit;
+    }
+    for (const std::string& file : options.add) {
+        auto described = substrate::guest::describe_added_file(file);
+        if (!described) return wrap(described.error(), "--add");
+        out.added_files.push_back(std::move(*described));
+    }
+    return out;
+}
+
+// An arm that sets huge pages itself is meant to differ in them.
+void expect_arm_differences(plan::Plan& plan) {
+    for (const plan::Arm& arm : plan.arms) {
+        for (const plan::Setting& setting : arm.settings) {
+            if (!setting.path.ends_with("/transparent_hugepage/enabled")) continue;
+            auto& expected = plan.expected_differences;
+            if (std::find(expected.begin(), expected.end(), "state.thp") == expected.end()) {
+                expected.emplace_back("state.thp");
+            }
+        }
+    }
+}
+
+}  // namespace
+
+void declare_run_options(CLI::App& app, RunOptions& options) {
+    app.add_option("EXPERIMENT", options.experiment,
+                   "a built-in name (manometer experiments) or a path to a .toml file");
+    app.add_option("-k,--kernel", options.kernels,
+                   "[NAME=]SPEC: an arm. The first is the base. SPEC: debian:7.3, debian:7.3.4-rt, "
+                   "a path to a bzImage[,modules=DIR][,config=FILE], or a name from `kernel add`")
+        ->allow_extra_args(false);
+    app.add_option("--arm", options.arms,
+                   "NAME='KEY=VALUE ...': an arm with settings of its own. Keys: kernel=SPEC (left "
+                   "out: the base's), cmdline=WORD, sysctl.vm.swappiness=10, thp=madvise")
+        ->allow_extra_args(false);
+    app.add_option("--trials", options.trials,
+                   "boots of each arm in each case (6 are comfortable)");
+    app.add_option("--iterations", options.iterations, "runs of the probe inside one boot");
+    app.add_option("--cases", options.cases, "only these cases, as A,B: --cases 90%,95%");
+    app.add_option("--set", options.set,
+                   "PARAM=VALUE: a parameter of the experiment (manometer describe NAME)")
+        ->allow_extra_args(false);
+    app.add_option("--seed", options.seed, "first seed (1)");
+    app.add_option(
+        "--seeds", options.seeds,
+        "shared: the same seeds in all arms; disjoint: none in common. Left out: shared, "
+        "but disjoint when all arms are one kernel");
+    app.add_flag("--exact", options.exact,
+                 "deterministic guests that count instructions: equal seeds give equal values");
+    app.add_option("--accel", options.accel, "auto, kvm or tcg");
+    app.add_option("--substrate", options.substrate, "where trials run: guest");
+    app.add_option("--timeout", options.timeout, "host time that one trial may take: 5min");
+    app.add_option("--add", options.add, "a file for the guest's /bin; a program must be static")
+        ->allow_extra_args(false);
+}
+
+Result<Planned> make_plan(const RunOptions& options, const std::vector<std::string>& command) {
+    MANO_ASSIGN(const std::string substrate, choose("--substrate", options.substrate, {"guest"}));
+    static_cast<void>(substrate);
+    if (options.experiment.empty()) {
+        return fail(Code::invalid,
+                    "no experiment given, expected a name such as idle (manometer "
+                    "experiments lists them) or a path to a .toml file");
+    }
+    Planned planned;
+    MANO_ASSIGN(planned.experiment, experiment::load(options.experiment));
+    MANO_ASSIGN(experiment::PlanOptions wanted, plan_options(options));
+    wanted.command = probe_command(command);
+    MANO_ASSIGN(planned.plan, experiment::make_plan(planned.experiment, wanted));
+    expect_arm_differences(planned.plan);
+    return planned;
+}
+
+Result<std::vector<kernels::Kernel>> resolve_arms(plan::Plan& plan,
+                                                  const kernels::Options& options) {
+    std::map<std::string, kernels::Kernel> by_spec;
+    std::vector<kernels::Kernel> kernels;
+    for (plan::Arm& arm : plan.arms) {
+        auto known = by_spec.find(arm.kernel_spec);
+        if (known == by_spec.end()) {
+            auto resolved = kernels::resolve(arm.kernel_spec, options);
+            if (!resolved) return wrap(resolved.error(), "kernel of arm {}", arm.name);
+            known = by_spec.emplace(arm.kernel_spec, std::move(*resolved)).first;
+        }
+        kernels.push_back(known->second);
+        const std::string& exact = known->second.provenance.exact_spec;
+        if (!exact.empty()) arm.kernel_spec = exact;
+    }
+    return kernels;
+}
+
+std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
+                           const std::vector<std::string>& command) {
+    std::vector<std::string> words{"manometer", "run", options.experiment};
+    const auto add = [&](const std::string& option, const std::string& value) {
+        words.push_back(option);
+        words.push_back(value);
+    };
+    for (const plan::Arm& arm : plan.arms) {
+        const auto given =
+            std::find_if(options.arms.begin(), options.arms.end(),
+                         [&](const std::string& text) { return text.starts_with(arm.name + "="); });
+        if (given == options.arms.end()) {
+            add("-k", arm.name + "=" + arm.kernel_spec);
+            continue;
+        }
+        std::string keys = "kernel=" + arm.kernel_spec;
+        const auto rest = given->substr(arm.name.size() + 1);
+        for (std::size_t at = 0; at < rest.size();) {
+            const std::size_t end = std::min(rest.find(' ', at), rest.size());
+            const std::string word = rest.substr(at, end - at);
+            if (!word.empty() && !word.starts_with("kernel=")) keys += " " + word;
+            at = end + 1;
+        }
+        add("--arm", arm.name + "=" + keys);
+    }
+    if (plan.exact) words.emplace_back("--exact");
+    add("--trials", std::to_string(plan.trials_per_cell));
+    if (!options.iterations.empty()) add("--iterations", options.iterations);
+    if (!options.cases.empty()) add("--cases", options.cases);
+    for (const std::string& text : options.set)
+        add("--set", text);
+    if (plan.first_seed != 1) add("--seed", std::to_string(plan.first_seed));
+    if (!options.seeds.empty()) add("--seeds", options.seeds);
+    if (options.accel != "auto") add("--accel", options.accel);
+    if (!options.timeout.empty()) add("--timeout", options.timeout);
+    for (const std::string& file : options.add)
+        add("--add", file);
+    if (!command.empty()) {
+        words.emplace_back("--");
+        words.insert(words.end(), command.begin(), command.end());
+    }
+    return shell_line(words);
+}
+
+std::filesystem::path store_path(const std::string& option) {
+    return option.empty() ? data_folder() / "store.db" : std::filesystem::path(option);
+}
+
+void declare_store(CLI::App& app, std::string& option) {
+    app.add_option("--store", option, "the store's file ($XDG_DATA_HOME/manometer/store.db)");
+}
+
+}  // namespace mano::cli

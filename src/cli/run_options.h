@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The options that `run` and `plan` share, and what they make: a Plan, and the kernels of its arms.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "experiment/experiment.h"
+#include "kernels/kernel.h"
+#include "plan/plan.h"
+
+namespace CLI {
+class App;
+}
+
+namespace mano::cli {
+
+// As given: texts, checked by make_request().
+struct RunOptions {
+    std::string experiment;
+    std::vector<std::string> kernels;  // -k and --arm in the order given, marked by the prefix
+    std::vector<std::string> arms;
+    std::string trials, iterations, cases, seed, seeds, accel = "auto", substrate = "guest";
+    std::string timeout;
+    std::vector<std::string> set;
+    std::vector<std::string> add;
+    bool exact = false;
+};
+
+// Declares them on `app`; `options` must live as long as it.
+void declare_run_options(CLI::App& app, RunOptions& options);
+
+struct Planned {
+    experiment::Experiment experiment;
+    plan::Plan plan;
+};
+// Everything that can be known before a kernel is looked at. `command`: the words after "--".
+Result<Planned> make_plan(const RunOptions& options, const std::vector<std::string>& command);
+
+// One kernel an arm, each distinct SPEC resolved once; the plan's SPECs become the exact ones.
+Result<std::vector<kernels::Kernel>> resolve_arms(plan::Plan& plan,
+                                                  const kernels::Options& options);
+
+// The line that makes this run again, with every number that came from a default or a "newest".
+std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
+                           const std::vector<std::string>& command);
+
+// --store FILE or the default.
+std::filesystem::path store_path(const std::string& option);
+void declare_store(CLI::App& app, std::string& option);
+
+}  // namespace mano::cli

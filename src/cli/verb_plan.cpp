@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/verb.h"
+namespace mano::cli {
+void add_plan(CLI::App&, const Chosen&) {}
+}  // namespace mano::cli

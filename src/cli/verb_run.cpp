@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// run: plan, kernels, guests, store, table. A run that was broken off goes on with --resume.
+#include <CLI/CLI.hpp>
+#include <thread>
+
+#include "base/file.h"
+#include "cli/arguments.h"
+#include "cli/kernel_json.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/result.h"
+#include "cli/run_options.h"
+#include "cli/stop.h"
+#include "cli/verb.h"
+#include "runner/runner.h"
+#include "substrate/guest/guest.h"
+
+namespace mano::cli {
+namespace {
+
+struct Options {
+    RunOptions run;
+    FormatOptions format;
+    std::string jobs, store, name, resume;
+    bool force = false;
+    bool quiet = false;
+};
+
+// Everything that one execution needs.
+struct Session {
+    const Options& options;
+    Format format;
+    store::Store store;
+    Progress progress;
+    substrate::guest::GuestSubstrate guests;
+};
+
+kernels::Options kernel_options(Progress& progress) {
+    kernels::Options options;
+    options.cache = cache_folder();
+    options.stop = stop_requested;
+    options.progress = [&progress](std::string_view what, std::uint64_t done, std::uint64_t total) {
+        progress.download(what, done, total);
+    };
+    return options;
+}
+
+// A run that goes on elsewhere because the user said --force: the runner must not see the other
+// machine.
+class ForcedIdentity : public substrate::Substrate {
+  public:
+    ForcedIdentity(substrate::Substrate& real, substrate::Identity as)
+        : real_(real), as_(std::move(as)) {}
+    Status prepare(const plan::Plan& plan, const std::vector<kernels::Kernel>& kernels) override {
+        return real_.prepare(plan, kernels);
+    }
+    substrate::Identity identity() const override { return as_; }
+    std::vector<std::string> remarks() const override { return real_.remarks(); }
+    std::pair<unsigned, std::string> jobs(const plan::Plan& plan, unsigned wanted) const override {
+        return real_.jobs(plan, wanted);
+    }
+    Result<measure::TrialRecord> run(const substrate::TrialRequest& request,
+                                     const substrate::TrialProgress& progress,
+                                     const std::function<bool()>& stop) override {
+        return real_.run(request, progress, stop);
+    }
+
+  private:
+    substrate::Substrate& real_;
+    substrate::Identity as_;
+};
+
+std::string resume_line(const Options& options, const std::string& runset) {
+    std::vector<std::string> words{"manometer", "run", "--resume", runset};
+    if (!options.store.empty()) {
+        words.emplace_back("--store");
+        words.push_back(options.store);
+    }
+    return shell_line(words);
+}
+
+Result<unsigned> wanted_jobs(const Options& options, const plan::Plan& plan, Progress& progress) {
+    if (options.jobs.empty())
+        return plan.exact ? std::max(1U, std::thread::hardware_concurrency()) : 1;
+    MANO_ASSIGN(const std::uint64_t jobs, parse_count("--jobs", options.jobs, 1, 256));
+    if (jobs > 1 && !plan.exact) {
+        progress.say(
+            "note: trials that run at once disturb each other's timing; --jobs above 1 is "
+            "meant for --exact");
+    }
+    return static_cast<unsigned>(jobs);
+}
+
+// Prints what there is, as long as every arm has something to say.
+Status print_partial(Session& session, const store::RunSet& runset) {
+    std::vector<bool> has(runset.plan.arms.size(), false);
+    for (const store::StoredTrial& trial : runset.trials) {
+        if (trial.done && trial.standing != measure::Standing::spoiled)
+            has[trial.planned.arm] = true;
+    }
+    if (std::find(has.begin(), has.end(), false) != has.end()) return {};
+    const auto printed = print_result(runset, {}, session.format);
+    if (!printed) return tl::unexpected<Error>(printed.error());
+    return {};
+}
+
+Result<int> execute(Session& session, substrate::Substrate& substrate, const std::string& runset,
+                    const plan::Plan& plan, const std::vector<kernels::Kernel>& kernels) {
+    runner::Options how;
+    MANO_ASSIGN(how.jobs, wanted_jobs(session.options, plan, session.progress));
+    how.stop = stop_requested;
+    how.listen = [&session](const runner::Event& event) { session.progress.trial(event); };
+    const auto outcome = runner::execute(session.store, runset, substrate, kernels, how);
+    session.progress.clear();
+    if (!outcome) return tl::unexpected<Error>(outcome.error());
+    MANO_ASSIGN(const store::RunSet stored, session.store.load(runset, true, false));
+    if (outcome->interrupted) {
+        // The table is a courtesy: whoever stopped the run may have closed the terminal as well.
+        static_cast<void>(print_partial(session, stored));
+        print_error(
+            fmt::format("manometer: stopped; {} of {} trials are done and kept. Go on with\n"
+                        "  {}\n",
+                        outcome->done, plan.trials.size(), resume_line(session.options, runset)));
+        return interrupted_exit_code();
+    }
+    return print_result(stored, {}, session.format);
+}
+
+// Arms that turned out to be one kernel are an A/A comparison, whatever their SPECs look like: with
+// equal seeds exact mode couldn't fail it.
+void separate_equal_arms(const RunOptions& options, plan::Plan& plan,
+                         const std::vector<kernels::Kernel>& kernels) {
+    if (!options.seeds.empty() || !plan.shared_seeds || kernels.size() < 2) return;
+    for (std::size_t i = 1; i < kernels.size(); ++i) {
+        const bool equal = kernels[i].id == kernels[0].id &&
+                           plan.arms[i].cmdline == plan.arms[0].cmdline &&
+                           plan.arms[i].settings == plan.arms[0].settings;
+        if (!equal) return;
+    }
+    plan.shared_seeds = false;
+    plan::lay_out_trials(plan);
+}
+
+Result<int> start(Session& session, Planned planned, const std::vector<std::string>& command) {
+    plan::Plan& plan = planned.plan;
+    MANO_ASSIGN(const std::vector<kernels::Kernel> kernels,
+                resolve_arms(plan, kernel_options(session.progress)));
+    session.progress.clear();
+    separate_equal_arms(session.options.run, plan, kernels);
+    MANO_TRY(session.guests.prepare(plan, kernels));
+    store::NewRunSet runset;
+    runset.name = session.options.name;
+    runset.command_line = reproduce_line(session.options.run, plan, command);
+    runset.version = MANO_VERSION;
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+        runset.arms.push_back({plan.arms[i].name, kernel_json_text(kernels[i])});
+    runset.identity = session.guests.identity();
+    runset.remarks = session.guests.remarks();
+    for (const std::string& remark : runset.remarks)
+        session.progress.say("note: " + remark);
+    runset.plan = plan;
+    MANO_ASSIGN(const std::string id, session.store.create(runset));
+    session.progress.say(fmt::format("run set {}: {} trials", id, plan.trials.size()));
+    return execute(session, session.guests, id, plan, kernels);
+}
+
+Result<std::vector<kernels::Kernel>> same_kernels(Session& session, const store::RunSet& runset) {
+    std::vector<kernels::Kernel> kernels;
+    for (const store::StoredArm& arm : runset.arms) {
+        const auto stored = stored_kernel(arm.kernel_json);
+        if (!stored) {
+            return fail(Code::invalid, "run set {} has no kernels to go on with (it was imported)",
+                        runset.id);
+        }
+        auto kernel = kernels::resolve(stored->exact_spec, kernel_options(session.progress));
+        if (!kernel) return wrap(kernel.error(), "kernel of arm {}", arm.name);
+        if (kernel->id != stored->id) {
+            return fail(Code::invalid,
+                        "arm {} began with the kernel {} (sha256 {}), but {} is now sha256 {}: put "
+                        "the first one back, or start a new run",
+                        arm.name, stored->release, stored->id.substr(0, 16), stored->exact_spec,
+                        kernel->id.substr(0, 16));
+        }
+        kernels.push_back(std::move(*kernel));
+    }
+    session.progress.clear();
+    return kernels;
+}
+
+std::string differing_keys(const substrate::Identity& before, const substrate::Identity& now) {
+    std::string text;
+    for (const auto& [key, value] : now) {
+        const auto found = before.find(key);
+        if (found == before.end() || found->second == value) continue;
+        text += fmt::format("{}{} was {} and is {}", text.empty() ? "" : ", ", key, found->second,
+                            value);
+    }
+    return text;
+}
+
+Result<int> resume(Session& session) {
+    MANO_ASSIGN(const store::RunSet runset,
+                session.store.load(session.options.resume, false, false));
+    if (runset.state == store::RunState::complete) {
+        session.progress.say(fmt::format("run set {} is complete", runset.id));
+        MANO_ASSIGN(const store::RunSet whole, session.store.load(runset.id, true, false));
+        return print_result(whole, {}, session.format);
+    }
+    MANO_ASSIGN(const std::vector<kernels::Kernel> kernels, same_kernels(session, runset));
+    MANO_TRY(session.guests.prepare(runset.plan, kernels));
+    const std::string differing = differing_keys(runset.identity, session.guests.identity());
+    if (differing.empty()) {
+        return execute(session, session.guests, runset.id, runset.plan, kernels);
+    }
+    if (!session.options.force) {
+        return fail(Code::environment,
+                    "run set {} can't go on here, since its trials would come from two different "
+                    "machines: {}. Go on where it began, start a new run, or say --force",
+                    runset.id, differing);
+    }
+    print_error(
+        fmt::format("manometer: --force: the trials of {} come from different machines: {}\n",
+                    runset.id, differing));
+    ForcedIdentity forced(session.guests, runset.identity);
+    return execute(session, forced, runset.id, runset.plan, kernels);
+}
+
+Status check_resume(const Options& options, const Call& call) {
+    const RunOptions& run = options.run;
+    const bool more = !run.experiment.empty() || !run.kernels.empty() || !run.arms.empty() ||
+                      !run.set.empty() || !run.trials.empty() || !run.iterations.empty() ||
+                      !run.cases.empty() || !run.seed.empty() || !run.seeds.empty() || run.exact ||
+                      !run.add.empty() || !run.timeout.empty() || !options.name.empty() ||
+                      call.dashes;
+    if (!more) return {};
+    return fail(Code::invalid,
+                "--resume {}: the plan of a run set is fixed, expected only --store, "
+                "--jobs, --force, --format and --quiet beside it",
+                options.resume);
+}
+
+Result<int> run(const Options& options, const Call& call) {
+    catch_signals();
+    MANO_ASSIGN(const Format format, chosen_format(options.format));
+    // Everything that may be wrong with the words is said before the store is touched.
+    std::optional<Planned> planned;
+    if (options.resume.empty()) {
+        MANO_ASSIGN(planned, make_plan(options.run, call.after_dashes));
+    } else {
+        MANO_TRY(check_resume(options, call));
+    }
+    MANO_ASSIGN(store::Store store, store::Store::open(store_path(options.store)));
+    substrate::guest::Options guests;
+    guests.cache = cache_folder();
+    guests.stop = stop_requested;
+    Session session{options, format, std::move(store), Progress(options.quiet),
+                    substrate::guest::GuestSubstrate(std::move(guests))};
+    return planned ? start(session, std::move(*planned), call.after_dashes) : resume(session);
+}
+
+constexpr std::string_view kFooter =
+    "\nRuns every trial of the plan, arms interleaved in a recorded random order, stores each as "
+    "it\n"
+    "ends, and prints the comparison. Ctrl-C stops within two seconds and keeps what is done.\n"
+    "\nExamples:\n"
+    "  manometer run idle -k a=debian:7.3 -k b=debian:7.3            the control: no difference\n"
+    "  manometer run shm-churn -k 7.1=debian:7.1 -k 7.3=debian:7.3 --exact\n"
+    "  manometer run mthp-fault -k old=debian:7.1 -k new=../linux/arch/x86/boot/bzImage --cases "
+    "95%\n"
+    "  manometer run idle -k base=debian:7.3 --arm calm='sysctl.vm.swappiness=10'\n"
+    "  manometer run command -k debian:7.3 --add ./mytest -- mytest --size 64M\n"
+    "  manometer run --resume last\n"
+    "\nExit codes: 0 no regression; 1 usage; 2 this machine lacks something; 3 no answer; 4\n"
+    "regression found; 130 stopped by Ctrl-C (128 plus the signal).\n";
+
+}  // namespace
+
+void add_run(CLI::App& app, const Chosen& chosen) {
+    auto* verb = app.add_subcommand("run", "run an experiment on kernels and print the comparison");
+    auto options = std::make_shared<Options>();
+    declare_run_options(*verb, options->run);
+    verb->add_option("--jobs", options->jobs,
+                     "trials at once (1; in exact mode as many as CPUs and memory allow)");
+    declare_store(*verb, options->store);
+    verb->add_option("--name", options->name, "a name for the run set");
+    verb->add_option("--resume", options->resume,
+                     "go on with a run set that was broken off: its id, its name, or last");
+    verb->add_flag("--force", options->force, "with --resume: on another machine or QEMU as well");
+    declare_format(*verb, options->format);
+    verb->add_flag("--quiet", options->quiet, "no progress");
+    verb->footer(std::string(kFooter));
+    verb->callback([options, chosen] {
+        *chosen = [options](const Call& call) { return run(*options, call); };
+    });
+}
+
+}  // namespace mano::cli
