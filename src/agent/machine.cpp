@@ -74,6 +74,10 @@ void mount_filesystems() {
     }
 }
 
+void listen_to_console() {
+    [[maybe_unused]] const int fd = ::open("/dev/console", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+}
+
 std::span<std::byte> map_log() {
     constexpr const char* kDevices = "/sys/bus/pci/devices";
     DIR* devices = ::opendir(kDevices);

@@ -24,6 +24,9 @@ struct CpuSet {
 void online_cpus(CpuSet& cpus);
 
 void mount_filesystems();
+// Keeps the console open: only then does the kernel hear a break on the serial line, by which the
+// host asks a guest that hangs for its tasks.
+void listen_to_console();
 // The ivshmem BAR, mapped; empty when there is none.
 std::span<std::byte> map_log();
 

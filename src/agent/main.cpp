@@ -62,6 +62,24 @@ bool set_up() {
 
 const char* probe_memory_events() { return MANO_CGROUP "/probe/memory.events"; }
 
+bool probe_ended_badly() {
+    bool refused = false;
+    for (unsigned i = 0; i < agent.probe.size; ++i) {
+        refused = refused || agent.probe.block->workers[i].error != 0;
+    }
+    return refused || agent.probe.kill_signal != 0 || agent.probe.exit_status != 0;
+}
+
+// Workers of the pressure that are gone went before the probe did (the OOM killer prefers them), so
+// that is how the trial ended, whatever became of the probe. A killed process with much memory takes
+// a moment to be gone.
+bool pressure_died() {
+    auto is_smaller = [](Agent& a) { return a.pressure.alive < a.pressure.size; };
+    constexpr std::uint64_t kDyingNs = 200'000'000;
+    if (agent.pressure.size > 0 && probe_ended_badly()) wait_until(agent, kDyingNs, is_smaller);
+    return is_smaller(agent);
+}
+
 // Why the probe's crew ended badly; true: it didn't.
 bool probe_went_well() {
     for (unsigned i = 0; i < agent.probe.size; ++i) {
@@ -114,6 +132,7 @@ bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t i
         return false;
     }
     probe.report(agent, iteration);
+    if (pressure_died()) return pressure.verify(agent, iteration, 1);
     if (!probe_went_well()) return false;
     return pressure.verify(agent, iteration, 1);
 }
@@ -185,6 +204,7 @@ int main() {
         return 1;
     }
     mount_filesystems();
+    listen_to_console();
     const std::span<std::byte> memory = map_log();
     if (!agent.log.start(memory)) power_off();  // the host sees a guest that never said hello
     agent.log.hello("manometer-agent " MANO_VERSION);

@@ -3,9 +3,11 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <elf.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -100,6 +102,23 @@ Result<std::string> make_image(std::vector<ImageFile> files) {
         return fail(Code::internal, "initramfs: {}", archive_error_string(writer.out.get()));
     }
     return bytes;
+}
+
+bool is_static_elf(std::string_view bytes) {
+    Elf64_Ehdr head;
+    if (bytes.size() < sizeof head || !bytes.starts_with(ELFMAG)) return false;
+    std::memcpy(&head, bytes.data(), sizeof head);
+    if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(Elf64_Phdr)) return false;
+    for (std::size_t i = 0; i < head.e_phnum; ++i) {
+        Elf64_Phdr segment;
+        const std::size_t at = i * sizeof segment;
+        if (head.e_phoff > bytes.size() || bytes.size() - head.e_phoff < at + sizeof segment) {
+            return false;
+        }
+        std::memcpy(&segment, bytes.data() + head.e_phoff + at, sizeof segment);
+        if (segment.p_type == PT_INTERP) return false;
+    }
+    return head.e_phnum > 0;
 }
 
 std::string_view agent_binary() {

@@ -23,6 +23,10 @@ struct ImageFile {
 // leave the root are Code::invalid.
 Result<std::string> make_image(std::vector<ImageFile> files);
 
+// An ELF file that names no loader (PT_INTERP): the guest has neither a loader nor libraries. False
+// for anything malformed.
+bool is_static_elf(std::string_view bytes);
+
 // The agent, as it is embedded in this program.
 std::string_view agent_binary();
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "substrate/guest/qmp.h"
 
+#include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -18,10 +20,32 @@ Status send_all(int socket, std::string_view bytes) {
     return {};
 }
 
-Status send_break(int qmp_socket) {
-    return send_all(qmp_socket,
-                    "{\"execute\":\"qmp_capabilities\"}\n"
-                    "{\"execute\":\"chardev-send-break\",\"arguments\":{\"id\":\"console\"}}\n");
+Status Monitor::ask(std::string_view command, int limit_ms) {
+    constexpr std::size_t kMost = std::size_t{64} << 10;
+    answers_.clear();
+    MANO_TRY(send_all(socket_, command));
+    // Each command is answered by one object with the key "return" or "error".
+    while (answers_.find("\"return\"") == std::string::npos) {
+        pollfd polled = {socket_, POLLIN, 0};
+        const int ready = ::poll(&polled, 1, limit_ms);
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready <= 0) return fail(Code::environment, "QEMU's monitor doesn't answer");
+        char buffer[4096];
+        const ssize_t got = ::read(socket_, buffer, sizeof buffer);
+        if (got <= 0) return fail(Code::environment, "QEMU's monitor is gone");
+        answers_.append(buffer, static_cast<std::size_t>(got));
+        if (answers_.find("\"error\"") != std::string::npos || answers_.size() > kMost) {
+            return fail(Code::environment, "QEMU's monitor refuses: {}", answers_.substr(0, 200));
+        }
+    }
+    return {};
+}
+
+Status Monitor::send_break(int limit_ms) {
+    if (!greeted_) MANO_TRY(ask("{\"execute\":\"qmp_capabilities\"}\n", limit_ms));
+    greeted_ = true;
+    return ask("{\"execute\":\"chardev-send-break\",\"arguments\":{\"id\":\"console\"}}\n",
+               limit_ms);
 }
 
 }  // namespace mano::substrate::guest

@@ -119,6 +119,7 @@ class Follower {
     bool check_limits(std::uint64_t now);
     bool judge_exit(const Exit& exit);
     void dump_tasks();
+    void wait_for_console(std::uint64_t limit_ns, std::uint64_t quiet_ns);
     bool end(Ending ending, std::string evidence) {
         life_.ending = ending;
         life_.evidence = std::move(evidence);
@@ -218,26 +219,32 @@ bool Follower::judge_exit(const Exit& exit) {
                            where(), tail(text, 4096)));
 }
 
-// A break on the serial line, then 't': the kernel prints every task's stack (and keeps no secret:
-// this is a throwaway guest). Only ever after the hang is certain, since it disturbs.
+// A break on the serial line and a letter: '8' lets the kernel print everything on the console, 't'
+// prints every task's stack (and tells no secret: this is a throwaway guest). Only ever after the
+// hang is certain, since it disturbs. Newer kernels leave printing to a thread, which may be what
+// doesn't run: then 'c', a crash, brings out what was printed so far, and its own trace.
 void Follower::dump_tasks() {
-    if (!send_break(qmp_.ours.get())) return;
+    Monitor monitor(qmp_.ours.get());
+    const std::size_t before = console_bytes_.size();
+    const std::uint64_t limit = guest_.limits.dump_ns;
+    for (const char* letter : {"8", "t", "c"}) {
+        if (*letter == 'c' && console_bytes_.size() != before) return;
+        if (!monitor.send_break() || !send_all(console_.ours.get(), letter)) return;
+        // The kernel takes one letter a break, and drops a second one that comes too soon.
+        if (*letter == '8') wait_for_console(limit / 10, limit / 20);
+        else wait_for_console(limit, limit / 4);
+    }
+}
+
+// Until nothing has been printed for `quiet_ns`, but at most `limit_ns`.
+void Follower::wait_for_console(std::uint64_t limit_ns, std::uint64_t quiet_ns) {
     const std::uint64_t start = host_now_ns();
     std::uint64_t grew_ns = start;
-    std::size_t size = console_bytes_.size();
-    bool asked = false;
-    while (host_now_ns() - start < guest_.limits.dump_ns) {
+    while (host_now_ns() - start < limit_ns && host_now_ns() - grew_ns < quiet_ns) {
         wait_a_moment();
+        const std::size_t size = console_bytes_.size();
         drain_console();
-        if (console_bytes_.size() != size) {
-            size = console_bytes_.size();
-            grew_ns = host_now_ns();
-        }
-        // The break must have arrived before the letter does.
-        if (!asked && host_now_ns() - start > 200'000'000) {
-            asked = static_cast<bool>(send_all(console_.ours.get(), "t"));
-        }
-        if (asked && host_now_ns() - grew_ns > 3'000'000'000) return;
+        if (console_bytes_.size() != size) grew_ns = host_now_ns();
     }
 }
 
