@@ -81,11 +81,6 @@ std::pair<unsigned, std::string> GuestSubstrate::jobs(const plan::Plan& plan,
 
 namespace {
 
-bool is_static_elf(std::string_view bytes) {
-    // PT_INTERP names a loader, which the guest doesn't have; a static file names none.
-    return bytes.starts_with("\x7f" "ELF") && bytes.find("ld-linux") == std::string_view::npos;
-}
-
 Status add_user_files(const plan::Plan& plan, std::vector<ImageFile>& files) {
     for (const std::string& text : plan.added_files) {
         const std::size_t first = text.find(' ');
