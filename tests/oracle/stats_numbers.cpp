@@ -39,7 +39,8 @@ std::string show(const std::optional<Interval>& interval) {
 std::string show(const std::vector<double>& values) {
     std::string text;
     for (const double value : values)
-        text += (text.empty() ? "" : ",") + show(value);
+        if (!text.empty()) text += ',';
+    text += show(value);
     return fmt::format("[{}]", text);
 }
 std::string show(const mano::stats::Summary& s) {
