@@ -345,10 +345,17 @@ Result<Life> live(const Guest& guest, const std::function<void(std::string_view)
     SpawnOptions options;
     options.stderr_fd = errors.get();
     options.inherit = {qmp.theirs.get(), console.theirs.get()};
-    MANO_ASSIGN(Child child, Child::spawn(command_line(launch), options));
+    auto child = Child::spawn(command_line(launch), options);
+    if (!child) {
+        // It was there when the run was prepared.
+        Life life;
+        life.ending = measure::Ending::qemu_missing;
+        life.evidence = "QEMU doesn't start: " + child.error().text();
+        return life;
+    }
     console.theirs.close();
     qmp.theirs.close();
-    Follower follower(guest, std::move(child), std::move(console), std::move(qmp), log,
+    Follower follower(guest, std::move(*child), std::move(console), std::move(qmp), log,
                       std::move(errors));
     while (!follower.step(progress)) {
         if (stop && stop()) return fail(Code::interrupted, "stopped");

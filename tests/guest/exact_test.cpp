@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Exact mode: the same trial run twice gives the same record to the last digit, whatever the host
+// does meanwhile (here: run the other one). And the seed matters: another seed, another result.
+#include <cstdio>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "base/units.h"
+#include "experiment/experiment.h"
+#include "measure/formula.h"
+#include "rig.h"
+
+namespace mano::guest_test {
+namespace {
+
+using measure::Ending;
+using measure::TrialRecord;
+
+enum class Load { shm, huge };
+
+struct Case {
+    const char* kernel;
+    unsigned cpus;
+    Load load;
+};
+
+std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
+    std::string name(info.param.kernel);
+    for (char& c : name) {
+        if (c == ':' || c == '.') c = '_';
+    }
+    return fmt::format("{}_{}cpus_{}", name, info.param.cpus,
+                       info.param.load == Load::shm ? "shm" : "huge");
+}
+
+OneTrial trial_of(const Case& what) {
+    OneTrial one(what.kernel);
+    one.plan.exact = true;
+    one.plan.shape.cpus = what.cpus;
+    plan::TrialPlan& trial = one.trial();
+    trial.iterations = 2;
+    trial.iteration_gap_ns = 5'000'000;
+    if (what.load == Load::shm) {
+        trial.probe = {plan::LoadId::shm, {2, std::int64_t{2} << 20, 100'000'000, 8}, ""};
+        trial.counters = {
+            {"tp.page_alloc", "kmem/mm_page_alloc", "order == 0"},
+            {"tp.zone_locked", "kmem/mm_page_alloc_zone_locked", "order == 0"},
+            {"tp.pcpu_drain", "kmem/mm_page_pcpu_drain", ""},
+        };
+        return one;
+    }
+    // Before 6.8 there are huge pages of one size.
+    const bool old = std::string_view(what.kernel) == "debian:6.1";
+    const std::int64_t folio = old ? 0 : 65536;
+    one.plan.shape.zram_bytes = 96 * kMiB;
+    trial.swap = {96 * kMiB, "lz4"};
+    trial.pressure = {
+        plan::LoadId::hold, {950'000, 2, folio, 200'000, 16384, 750'000, 50'000'000, 10'000}, ""};
+    const char* knob = old ? "/sys/kernel/mm/transparent_hugepage/enabled"
+                           : "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled";
+    trial.settings = {{knob, "madvise", true}};
+    trial.probe = old ? plan::LoadPlan{plan::LoadId::thp, {8 << 20, 1}, ""}
+                      : plan::LoadPlan{plan::LoadId::mthp, {65536, 8 << 20, 1, 0}, ""};
+    return one;
+}
+
+// Two trials at once, each from a thread that lives as long as its guest.
+std::pair<TrialRecord, TrialRecord> run_both(OneTrial& a, OneTrial& b) {
+    substrate::guest::GuestSubstrate substrate(a.options);
+    std::pair<TrialRecord, TrialRecord> records;
+    const Status ready = substrate.prepare(a.plan, {a.kernel});
+    if (!ready) {
+        ADD_FAILURE() << ready.error().text();
+        return records;
+    }
+    auto job = [&substrate](OneTrial& one, TrialRecord& into) {
+        auto record = substrate.run({one.plan, one.plan.trials[0], one.kernel}, {}, {});
+        if (record)
+            into = std::move(*record);
+        else
+            into.evidence = record.error().text();
+    };
+    std::thread other([&] { job(b, records.second); });
+    job(a, records.first);
+    other.join();
+    auto identity = substrate.identity();
+    std::printf("[ GUEST    ] accelerator %s, exact %s, QEMU %s, %s, %s CPUs: %.1f s and %.1f s\n",
+                identity["accel"].c_str(), identity["exact"].c_str(), identity["qemu"].c_str(),
+                a.kernel.provenance.release.c_str(), identity["cpus"].c_str(),
+                static_cast<double>(records.first.host_ns) / 1e9,
+                static_cast<double>(records.second.host_ns) / 1e9);
+    std::fflush(stdout);
+    EXPECT_EQ(identity["accel"], "tcg");
+    EXPECT_EQ(identity["exact"], "yes");
+    return records;
+}
+
+class Exact : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Exact, TwiceTheSame) {
+    OneTrial one = trial_of(GetParam());
+    OneTrial again = trial_of(GetParam());
+    const auto [a, b] = run_both(one, again);
+    ASSERT_EQ(a.ending, Ending::goodbye) << a.evidence << "\n" << a.console;
+    EXPECT_EQ(difference(a, b), "");
+    // The kernel's own messages carry its clock.
+    EXPECT_EQ(a.console, b.console);
+    EXPECT_GT(value(a, "probe.ops", 0).value_or(0), 0);
+    EXPECT_GT(a.samples.size(), 1000U);
+    if (GetParam().load == Load::huge) {
+        EXPECT_NEAR(value(a, "pressure.level_pct", 0, measure::Moment::before).value_or(0), 95, 1);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Exact,
+    ::testing::Values(Case{"debian:7.3", 1, Load::shm}, Case{"debian:7.3", 2, Load::shm},
+                      Case{"debian:7.3", 4, Load::shm}, Case{"debian:7.3", 1, Load::huge},
+                      Case{"debian:7.3", 2, Load::huge}, Case{"debian:7.3", 4, Load::huge},
+                      Case{"debian:6.1", 1, Load::shm}, Case{"debian:6.1", 2, Load::shm},
+                      Case{"debian:6.1", 4, Load::shm}, Case{"debian:6.1", 1, Load::huge},
+                      Case{"debian:6.1", 2, Load::huge}, Case{"debian:6.1", 4, Load::huge}),
+    name_of_case);
+
+// The key metrics of a plan, from a trial's samples.
+std::map<std::string, std::optional<double>> key_values(const plan::Plan& plan,
+                                                        const TrialRecord& record) {
+    auto folded = measure::fold(record.samples);
+    const auto value_of = [&folded](std::string_view name) -> std::optional<double> {
+        const auto found = folded.find(std::string(name));
+        return found != folded.end() ? found->second : std::nullopt;
+    };
+    for (const auto& [name, formula] : measure::catalogue_formulas()) {
+        folded[name] = formula.evaluate(value_of);
+    }
+    std::map<std::string, std::optional<double>> values;
+    for (const plan::KeyMetric& key : plan.key_metrics) {
+        if (key.formula.empty()) {
+            values[key.metric.name] = value_of(key.metric.name);
+            continue;
+        }
+        auto formula = measure::Formula::parse(key.formula);
+        if (!formula) {
+            ADD_FAILURE() << formula.error().text();
+            continue;
+        }
+        values[key.metric.name] = formula->evaluate(value_of);
+    }
+    return values;
+}
+
+plan::Plan shipped(std::string_view name, std::map<std::string, std::string> set,
+                   std::vector<std::string> cases) {
+    auto experiment = experiment::load(name);
+    if (!experiment) {
+        ADD_FAILURE() << experiment.error().text();
+        return {};
+    }
+    experiment::PlanOptions options;
+    options.arms = {{"7.3", "debian:7.3", {}, {}}};
+    options.trials = 4;
+    options.cases = std::move(cases);
+    options.set = std::move(set);
+    options.exact = true;
+    auto plan = experiment::make_plan(*experiment, options);
+    if (!plan) {
+        ADD_FAILURE() << plan.error().text();
+        return {};
+    }
+    return std::move(*plan);
+}
+
+// Of a few seeds, two differ in each key metric (small counts may meet by chance).
+void expect_seeds_matter(const plan::Plan& plan) {
+    ASSERT_GE(plan.trials.size(), 4U);
+    std::map<std::string, std::set<std::optional<double>>> seen;
+    std::string text;
+    bool all_differ = false;
+    for (std::size_t first = 0; first + 1 < 4 && !all_differ; first += 2) {
+        OneTrial one("debian:7.3");
+        OneTrial other("debian:7.3");
+        one.plan = other.plan = plan;
+        one.plan.trials = {plan.trials[first]};
+        other.plan.trials = {plan.trials[first + 1]};
+        ASSERT_NE(one.plan.trials[0].seed, other.plan.trials[0].seed);
+        const auto [a, b] = run_both(one, other);
+        for (const TrialRecord* record : {&a, &b}) {
+            ASSERT_EQ(record->ending, Ending::goodbye) << record->evidence;
+            for (const auto& [name, value] : key_values(plan, *record)) {
+                EXPECT_TRUE(value) << name << " isn't known";
+                seen[name].insert(value);
+                text += fmt::format("  {} = {}\n", name, value ? fmt::format("{}", *value) : "?");
+            }
+        }
+        all_differ = true;
+        for (const auto& [name, values] : seen)
+            all_differ = all_differ && values.size() > 1;
+    }
+    for (const auto& [name, values] : seen) {
+        EXPECT_GT(values.size(), 1U) << name << " is the same for every seed";
+    }
+    std::printf("%s", text.c_str());
+}
+
+TEST(Seeds, DifferInShmChurn) {
+    expect_seeds_matter(shipped("shm-churn", {{"probe.duration", "300ms"}}, {}));
+}
+
+TEST(Seeds, DifferInMthpFault) {
+    expect_seeds_matter(shipped("mthp-fault",
+                                {{"guest.memory", "512MiB"},
+                                 {"guest.zram", "256MiB"},
+                                 {"probe.size", "16MiB"},
+                                 {"probe.duration", "200ms"},
+                                 {"run.iterations", "2"}},
+                                {"demand=100%"}));
+}
+
+}  // namespace
+}  // namespace mano::guest_test
