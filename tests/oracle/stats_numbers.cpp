@@ -38,9 +38,10 @@ std::string show(const std::optional<Interval>& interval) {
 }
 std::string show(const std::vector<double>& values) {
     std::string text;
-    for (const double value : values)
+    for (const double value : values) {
         if (!text.empty()) text += ',';
-    text += show(value);
+        text += show(value);
+    }
     return fmt::format("[{}]", text);
 }
 std::string show(const mano::stats::Summary& s) {
