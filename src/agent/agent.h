@@ -65,6 +65,7 @@ struct Agent {
     std::uint64_t load_cpu_us_at_hold = 0;
     std::uint64_t hold_since_ns = 0;
     std::uint64_t demand_bytes = 0;
+    std::uint64_t faults = 0;  // PID 1's own, from an iteration's first reading to its last
 };
 
 // Waits until `done` says so or `limit_ns` of guest time is over, beating the heart and reaping

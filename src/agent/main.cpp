@@ -50,7 +50,7 @@ bool set_up() {
     sigaddset(&child_ends, SIGCHLD);
     ::sigprocmask(SIG_BLOCK, &child_ends, nullptr);
     // Modules first: a knob or a swap device may be theirs.
-    if (!load_modules(agent) || !apply_settings(agent) || !start_swap(agent)) return false;
+    if (!start_cpus(agent) || !load_modules(agent) || !apply_settings(agent) || !start_swap(agent)) return false;
     if (!make_cgroups(agent)) return false;
     agent.readings.open();
     agent.counters.open(agent.plan, agent.log);
@@ -109,12 +109,32 @@ bool probe_went_well() {
     return true;
 }
 
+std::uint64_t own_faults() {
+    rusage usage = {};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::uint64_t>(usage.ru_minflt + usage.ru_majflt);
+}
+
+// A fork leaves PID 1's own pages to be copied at their next write. That is done here, so that it
+// doesn't happen between the readings.
+void own_pages_again() {
+    constexpr std::size_t kStackBytes = 8192;
+    constexpr std::size_t kStep = 4096;
+    volatile char stack[kStackBytes];
+    for (std::size_t at = 0; at < sizeof stack; at += kStep) stack[at] = 0;
+    auto* state = reinterpret_cast<volatile char*>(&agent);
+    for (std::size_t at = 0; at < sizeof agent; at += kStep) state[at] = state[at];
+    state[sizeof agent - 1] = state[sizeof agent - 1];
+}
+
 bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t iteration) {
     agent.log.phase(wire::Phase::probe, iteration);
     if (!start_crew(agent, agent.probe, probe.workers(agent.plan.probe), 0, probe.work)) return false;
     wait_until(agent, agent.plan.probe_limit_ns,
                [](Agent& a) { return crew_ready(a.probe); });
     if (!pressure.verify(agent, iteration, 0)) return false;
+    own_pages_again();
+    const std::uint64_t faults = own_faults();
     const std::uint64_t reading = now_ns();
     agent.counters.take(agent.log, iteration, 0);
     agent.readings.take(agent.log, iteration, 0);
@@ -124,6 +144,7 @@ bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t i
                                   [](Agent& a) { return a.probe.alive == 0; });
     agent.readings.take(agent.log, iteration, 1);
     agent.counters.take(agent.log, iteration, 1);
+    agent.faults += own_faults() - faults;
     if (!ended) {
         end_crew(agent, agent.probe);
         end_trial(agent, Ending::probe_failed,
@@ -137,11 +158,8 @@ bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t i
     return pressure.verify(agent, iteration, 1);
 }
 
-void own_cost(const rusage& before) {
-    rusage now = {};
-    ::getrusage(RUSAGE_SELF, &now);
-    agent.log.value("agent.page_faults", static_cast<double>(now.ru_minflt + now.ru_majflt -
-                                                             before.ru_minflt - before.ru_majflt));
+void own_cost() {
+    agent.log.value("agent.page_faults", static_cast<double>(agent.faults));
     char buffer[128];
     bool found = false;
     // /proc/self/statm: size, resident … in pages.
@@ -157,8 +175,6 @@ void run_trial(const Pressure& pressure, const Probe& probe) {
     agent.log.phase(wire::Phase::pressure);
     if (!pressure.start(agent)) return;
     Rng rng = Rng(agent.plan.seed).split(7000);
-    rusage before = {};
-    ::getrusage(RUSAGE_SELF, &before);
     bool going = true;
     for (std::uint32_t i = 0; going && i < agent.plan.iterations; ++i) {
         const std::uint64_t gap = agent.plan.iteration_gap_ns;
@@ -167,7 +183,7 @@ void run_trial(const Pressure& pressure, const Probe& probe) {
         }
         going = run_iteration(pressure, probe, i);
     }
-    own_cost(before);
+    own_cost();
     pressure.stop(agent);
 }
 
