@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 
 namespace mano::agent {
 namespace {
@@ -18,9 +19,22 @@ constexpr std::size_t kStackBytes = 8192;
 alignas(64) char stacks[kMaxThreads][kStackBytes];
 pid_t tids[kMaxThreads];
 
-// Threads of our own making (no libc thread, no TLS): they only come into being and end, since the
-// kernel's side of that is what is wanted.
-int thread_main(void* /*unused*/) { return 0; }
+std::atomic<std::uint32_t> may_end;
+
+// Threads of our own making (no libc thread, no TLS): they only come into being, wait until all are
+// there, and end together. Only so do their stacks outnumber the few that the kernel keeps for the
+// next thread, and are really freed.
+int thread_main(void* /*unused*/) {
+    while (may_end.load(std::memory_order_acquire) == 0) {
+        ::syscall(SYS_futex, &may_end, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+    }
+    return 0;
+}
+
+void let_them_end() {
+    may_end.store(1, std::memory_order_release);
+    ::syscall(SYS_futex, &may_end, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
 
 int process_main(unsigned threads) {
     constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
@@ -29,9 +43,12 @@ int process_main(unsigned threads) {
         tids[i] = -1;
         if (::clone(thread_main, stacks[i] + kStackBytes, kFlags, nullptr, &tids[i], nullptr,
                     &tids[i]) < 0) {
-            return errno < 126 ? errno : 126;
+            const int error = errno < 126 ? errno : 126;
+            let_them_end();
+            return error;
         }
     }
+    let_them_end();
     for (unsigned i = 0; i < threads; ++i) {
         // The kernel clears the word and wakes us when the thread is gone.
         std::atomic_ref<pid_t> tid(tids[i]);

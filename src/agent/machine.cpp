@@ -106,6 +106,19 @@ std::span<std::byte> map_log() {
     return memory;
 }
 
+bool start_cpus(Agent& agent) {
+    for (std::uint32_t i = 1; i <= agent.plan.spare_cpus; ++i) {
+        const Path path("/sys/devices/system/cpu/cpu", 2 * std::uint64_t{i}, "/online");
+        const int error = write_small(path.c_str(), "1");
+        if (error != 0) {
+            return precondition(agent, Text<128>("CPU ", 2 * std::uint64_t{i},
+                                                 " couldn't be brought online: ",
+                                                 errno_name(error).view()));
+        }
+    }
+    return true;
+}
+
 bool load_modules(Agent& agent) {
     for (const std::string_view name : agent.plan.modules) {
         const Path path("/modules/", name);

@@ -30,6 +30,10 @@ void listen_to_console();
 // The ivshmem BAR, mapped; empty when there is none.
 std::span<std::byte> map_log();
 
+// Brings every second CPU online, where the host put a spare one between each two (see
+// src/substrate/guest/qemu.h). False: an ending is written.
+bool start_cpus(Agent& agent);
+
 // Each writes an ending (precondition missing, with the mend) and returns false when it can't.
 bool load_modules(Agent& agent);
 bool apply_settings(Agent& agent);

@@ -8,7 +8,8 @@
 namespace mano::plan {
 namespace {
 
-// Reads fields in order; after the first that doesn't fit, everything reads as empty and ok is false.
+// Reads fields in order; after the first that doesn't fit, everything reads as empty and ok is
+// false.
 class Cursor {
   public:
     explicit Cursor(std::string_view bytes) : left_(bytes) {}
@@ -87,11 +88,11 @@ bool decode(std::string_view bytes, PlanView& view) {
     view.iteration_gap_ns = cursor.number<std::uint64_t>();
     view.pressure_limit_ns = cursor.number<std::uint64_t>();
     view.probe_limit_ns = cursor.number<std::uint64_t>();
+    view.spare_cpus = cursor.number<std::uint32_t>();
     view.zram_bytes = cursor.number<std::uint64_t>();
     view.zram_compressor = cursor.text();
     if (!read_load(cursor, view.pressure) || !read_load(cursor, view.probe)) return false;
-    if (!read_table(cursor, view.modules,
-                    [&](std::string_view& name) { name = cursor.text(); })) {
+    if (!read_table(cursor, view.modules, [&](std::string_view& name) { name = cursor.text(); })) {
         return false;
     }
     if (!read_table(cursor, view.settings, [&](SettingView& setting) {

@@ -50,6 +50,7 @@ struct PlanView {
     std::uint64_t iteration_gap_ns = 0;
     std::uint64_t pressure_limit_ns = 0;
     std::uint64_t probe_limit_ns = 0;
+    std::uint32_t spare_cpus = 0;
     std::uint64_t zram_bytes = 0;
     std::string_view zram_compressor;
     LoadView pressure;

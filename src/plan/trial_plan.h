@@ -48,6 +48,7 @@ struct TrialPlan {
     std::uint64_t iteration_gap_ns = 0;       // pause between iterations, jittered by the seed
     std::uint64_t pressure_limit_ns = 0;      // guest time within which the pressure must be up
     std::uint64_t probe_limit_ns = 0;         // guest time that one iteration of the probe may take
+    std::uint32_t spare_cpus = 0;             // offline CPUs between those to be brought online
     SwapPlan swap;
     LoadPlan pressure;
     LoadPlan probe;

@@ -38,9 +38,10 @@ Status GuestSubstrate::prepare(const plan::Plan& plan,
         if (!kvm_) remarks_.push_back(answer.reason);
     }
     if (plan.exact && plan.shape.cpus > 1) {
-        remarks_.emplace_back(
-            "Exact mode runs the guest's CPUs in turn: counters are exact, lock contention and "
-            "parallel latencies are not those of hardware.");
+        remarks_.push_back(fmt::format(
+            "Exact mode runs the guest's CPUs in turns of {} us: counters are exact, lock contention "
+            "and parallel latencies are not those of hardware.",
+            kTurnUs));
     }
     identity_ = {{"substrate", "guest"},
                  {"accel", kvm_ ? "kvm" : "tcg"},
@@ -49,6 +50,7 @@ Status GuestSubstrate::prepare(const plan::Plan& plan,
                  {"cpus", fmt::format("{}", plan.shape.cpus)},
                  {"memory_bytes", fmt::format("{}", plan.shape.memory_bytes)},
                  {"nodes", "1"}};
+    if (plan.exact) identity_["turn_us"] = fmt::format("{}", kTurnUs);
     return {};
 }
 
@@ -151,6 +153,7 @@ Result<Prepared> prepare_image(const TrialRequest& request) {
     const plan::Arm& arm = request.plan.arms.at(request.trial.arm);
     out.plan = request.plan.cases.at(request.trial.case_).trial;
     out.plan.seed = request.trial.seed;
+    out.plan.spare_cpus = spare_cpus(request.plan);
     out.plan.settings.insert(out.plan.settings.end(), arm.settings.begin(), arm.settings.end());
     std::vector<ImageFile> files{{"init", std::string(agent_binary()), 0755, {}}};
     if (out.plan.swap.zram_bytes > 0) {

@@ -38,6 +38,10 @@ std::string escaped(const std::filesystem::path& path) {
 
 }  // namespace
 
+unsigned spare_cpus(const plan::Plan& plan) {
+    return plan.exact && plan.shape.cpus > 1 ? plan.shape.cpus - 1 : 0;
+}
+
 std::string kernel_command_line(const Launch& launch) {
     // panic=-1 with -no-reboot ends QEMU at a panic; oops=panic, since a kernel that has oopsed says
     // nothing about the one that was to be measured. cryptomgr.notests: emulated CPUs have crashed
@@ -46,7 +50,15 @@ std::string kernel_command_line(const Launch& launch) {
         "console=ttyS0 loglevel=5 panic=-1 oops=panic sysrq_always_enabled psi=1 "
         "cryptomgr.notests audit=0 8250.nr_uarts=1 rdinit=/init";
     // Anything drawn at boot would make each boot another machine.
-    if (launch.plan.exact) line += " nokaslr norandmaps";
+    if (launch.plan.exact) {
+        // The clock counts instructions at 1 GHz, so neither TSC nor delay loop has to be calibrated
+        // (on kernels that start their CPUs one by one, a calibration against a CPU that stands
+        // still takes minutes), and every TSC is the same one.
+        line += fmt::format(" nokaslr norandmaps tsc=reliable tsc_early_khz=1000000 lpj={}",
+                            1'000'000'000 / launch.hz);
+        // The agent brings the others online, and leaves the spare ones alone.
+        if (spare_cpus(launch.plan) > 0) line += " maxcpus=1";
+    }
     for (const std::string& word : launch.plan.shape.extra_cmdline) line += " " + word;
     for (const std::string& word : launch.arm.cmdline) line += " " + word;
     return line;
@@ -59,7 +71,7 @@ std::vector<std::string> command_line(const Launch& launch) {
         launch.qemu.program.string(), "-nodefaults", "-no-user-config", "-display", "none",
         "-nic", "none", "-no-reboot",
         "-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
-        "-M", "pc", "-smp", fmt::format("{}", shape.cpus),
+        "-M", "pc", "-smp", fmt::format("{}", shape.cpus + spare_cpus(launch.plan)),
         "-m", fmt::format("{}k", shape.memory_bytes / kKiB),
         "-kernel", (pvh ? *launch.kernel.elf : launch.kernel.image).string(),
         "-initrd", launch.image.string(), "-append", kernel_command_line(launch),
@@ -81,6 +93,12 @@ std::vector<std::string> command_line(const Launch& launch) {
     } else if (launch.plan.exact) {
         add({"-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-rtc",
              "clock=vm,base=2026-01-01", "-cpu", "qemu64", "-seed", "1"});
+        if (shape.cpus > 1) {
+            // A filter on a hub that nothing is plugged into: a timer of our period, nothing else.
+            add({"-netdev", "hubport,id=turn,hubid=0", "-object"});
+            line.push_back(
+                fmt::format("filter-buffer,id=turns,netdev=turn,interval={}", kTurnUs));
+        }
     } else {
         add({"-accel", "tcg,thread=multi", "-cpu", "qemu64"});
     }

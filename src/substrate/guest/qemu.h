@@ -20,6 +20,18 @@ struct Qemu {
 // Code::environment with the mend when there is none, or it doesn't say its version.
 Result<Qemu> find_qemu();
 
+// In exact mode QEMU runs the guest's CPUs in turn on one host thread. Before 8.1 a turn lasts until
+// the next virtual timer is due, and the CPU after the one that used up that time gets a turn of no
+// length at all: with two busy CPUs the second one never runs (and kernels that start their CPUs one
+// by one never get beyond the first). So there is a timer of our own that bounds the turns, and a
+// spare CPU behind each real one, which stays offline and takes the empty turn.
+//
+// How long a turn is, in µs of guest time: what a wake-up on another CPU may wait for. Part of a
+// result's identity.
+constexpr unsigned kTurnUs = 50;
+// Spare CPUs of a guest: between each two real ones.
+unsigned spare_cpus(const plan::Plan& plan);
+
 // Everything that one guest's command line is made of.
 struct Launch {
     const Qemu& qemu;
@@ -27,6 +39,7 @@ struct Launch {
     const plan::Arm& arm;
     const kernels::Kernel& kernel;
     bool kvm = false;
+    unsigned hz = 250;              // the kernel's CONFIG_HZ (Debian's, where it isn't known)
     std::filesystem::path image;    // initramfs
     std::filesystem::path log;      // the record log's file
     std::uint64_t log_bytes = 0;    // a power of two

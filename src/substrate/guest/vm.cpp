@@ -301,6 +301,15 @@ Life Follower::take() {
 
 namespace {
 
+unsigned config_hz(const kernels::Kernel& kernel) {
+    constexpr unsigned kDebian = 250;
+    const auto value = kernels::config_value(kernel, "HZ");
+    if (!value || !*value) return kDebian;
+    unsigned hz = 0;
+    std::from_chars((*value)->data(), (*value)->data() + (*value)->size(), hz);
+    return hz >= 24 && hz <= 10000 ? hz : kDebian;
+}
+
 constexpr std::string_view kFolderPrefix = "manometer-guest-";
 
 // In memory where there is a shared-memory file system: QEMU maps the log.
@@ -337,6 +346,7 @@ Result<Life> live(const Guest& guest, const std::function<void(std::string_view)
                         .arm = guest.arm,
                         .kernel = guest.kernel,
                         .kvm = guest.kvm,
+                        .hz = config_hz(guest.kernel),
                         .image = folder.path() / "image",
                         .log = folder.path() / "log",
                         .log_bytes = guest.log_bytes,
