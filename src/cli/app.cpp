@@ -12,6 +12,8 @@
 namespace mano::cli {
 namespace {
 
+constexpr std::size_t kHelpColumn = 26;
+
 struct Verb {
     std::string_view name;
     void (*add)(CLI::App&, const Chosen&);
@@ -141,6 +143,24 @@ int finish(const Result<int>& result) {
     return exit_code_of(result.error());
 }
 
+// The library prints descriptions as they are: they get their line ends here.
+void wrap_descriptions(CLI::App& app) {
+    for (CLI::Option* option : app.get_options()) {
+        std::string text = fill(option->get_description(), kHelpColumn);
+        if (text.size() <= kHelpColumn) continue;
+        // Indented by the library; the last line end is its own.
+        std::string lines;
+        for (std::size_t at = 0; at < text.size();) {
+            const std::size_t end = text.find('\n', at);
+            lines += (at == 0 ? "" : "\n") + text.substr(at + kHelpColumn, end - at - kHelpColumn);
+            at = end + 1;
+        }
+        option->description(lines);
+    }
+    for (CLI::App* sub : app.get_subcommands({}))
+        wrap_descriptions(*sub);
+}
+
 int printed(const std::string& text) {
     const Status done = print(text);
     if (!done) complain(done.error());
@@ -151,13 +171,15 @@ int parse_and_run(std::vector<std::string> words) {
     rewrite_help(words);
     const Call call = split(std::move(words));
     CLI::App app{std::string(kAbout), "manometer"};
+    app.set_help_flag("-h,--help", "this text, or that of a verb");
     app.set_version_flag("--version", std::string("manometer ") + MANO_VERSION);
     app.footer(std::string(kFooter));
-    app.get_formatter()->column_width(28);
+    app.get_formatter()->column_width(kHelpColumn);
     app.require_subcommand(1);
     const Chosen chosen = std::make_shared<Action>();
     for (const Verb& verb : kVerbs)
         verb.add(app, chosen);
+    wrap_descriptions(app);
     if (call.arguments.empty()) {
         print_error(app.help());
         return 1;

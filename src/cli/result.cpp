@@ -56,7 +56,13 @@ Result<Format> chosen_format(const FormatOptions& options) {
 
 Result<int> print_result(const store::RunSet& runset, const report::Options& options,
                          Format format) {
-    MANO_ASSIGN(const report::ReportData data, report::build(runset, options));
+    report::Options how = options;
+    // With one arm nothing has changed, so "the changed others" would be a thousand rows.
+    if (runset.plan.arms.size() == 1 && how.metrics.empty() && !how.all && format == Format::text) {
+        for (const plan::KeyMetric& key : runset.plan.key_metrics)
+            how.metrics.push_back(key.metric.name);
+    }
+    MANO_ASSIGN(const report::ReportData data, report::build(runset, how));
     switch (format) {
         case Format::json:
             MANO_TRY(print(report::render_json(data)));

@@ -175,6 +175,20 @@ Result<std::vector<kernels::Kernel>> resolve_arms(plan::Plan& plan,
     return kernels;
 }
 
+void separate_equal_arms(const RunOptions& options, plan::Plan& plan,
+                         const std::vector<std::string>& kernel_ids) {
+    if (!options.seeds.empty() || !plan.shared_seeds || plan.arms.size() < 2) return;
+    const plan::Arm& base = plan.arms.front();
+    for (std::size_t i = 0; i < plan.arms.size(); ++i) {
+        const plan::Arm& arm = plan.arms[i];
+        const bool equal = !kernel_ids[i].empty() && kernel_ids[i] == kernel_ids[0] &&
+                           arm.cmdline == base.cmdline && arm.settings == base.settings;
+        if (!equal) return;
+    }
+    plan.shared_seeds = false;
+    plan::lay_out_trials(plan);
+}
+
 std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
                            const std::vector<std::string>& command) {
     std::vector<std::string> words{"manometer", "run", options.experiment};
@@ -207,7 +221,9 @@ std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
     for (const std::string& text : options.set)
         add("--set", text);
     if (plan.first_seed != 1) add("--seed", std::to_string(plan.first_seed));
-    if (!options.seeds.empty()) add("--seeds", options.seeds);
+    if (!options.seeds.empty() || !plan.shared_seeds) {
+        add("--seeds", plan.shared_seeds ? "shared" : "disjoint");
+    }
     if (options.accel != "auto") add("--accel", options.accel);
     if (!options.timeout.empty()) add("--timeout", options.timeout);
     for (const std::string& file : options.add)

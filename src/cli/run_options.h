@@ -44,6 +44,12 @@ Result<Planned> make_plan(const RunOptions& options, const std::vector<std::stri
 Result<std::vector<kernels::Kernel>> resolve_arms(plan::Plan& plan,
                                                   const kernels::Options& options);
 
+// Arms that turned out to be one kernel (by image id, "" when unknown) are an A/A comparison,
+// whatever their SPECs look like: with equal seeds exact mode couldn't fail it, so they get seeds
+// of their own unless --seeds says otherwise.
+void separate_equal_arms(const RunOptions& options, plan::Plan& plan,
+                         const std::vector<std::string>& kernel_ids);
+
 // The line that makes this run again, with every number that came from a default or a "newest".
 std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
                            const std::vector<std::string>& command);

@@ -126,27 +126,15 @@ Result<int> execute(Session& session, substrate::Substrate& substrate, const std
     return print_result(stored, {}, session.format);
 }
 
-// Arms that turned out to be one kernel are an A/A comparison, whatever their SPECs look like: with
-// equal seeds exact mode couldn't fail it.
-void separate_equal_arms(const RunOptions& options, plan::Plan& plan,
-                         const std::vector<kernels::Kernel>& kernels) {
-    if (!options.seeds.empty() || !plan.shared_seeds || kernels.size() < 2) return;
-    for (std::size_t i = 1; i < kernels.size(); ++i) {
-        const bool equal = kernels[i].id == kernels[0].id &&
-                           plan.arms[i].cmdline == plan.arms[0].cmdline &&
-                           plan.arms[i].settings == plan.arms[0].settings;
-        if (!equal) return;
-    }
-    plan.shared_seeds = false;
-    plan::lay_out_trials(plan);
-}
-
 Result<int> start(Session& session, Planned planned, const std::vector<std::string>& command) {
     plan::Plan& plan = planned.plan;
     MANO_ASSIGN(const std::vector<kernels::Kernel> kernels,
                 resolve_arms(plan, kernel_options(session.progress)));
     session.progress.clear();
-    separate_equal_arms(session.options.run, plan, kernels);
+    std::vector<std::string> ids;
+    for (const kernels::Kernel& kernel : kernels)
+        ids.push_back(kernel.id);
+    separate_equal_arms(session.options.run, plan, ids);
     MANO_TRY(session.guests.prepare(plan, kernels));
     store::NewRunSet runset;
     runset.name = session.options.name;
