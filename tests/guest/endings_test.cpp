@@ -130,7 +130,7 @@ TEST(Endings, PanicWithNothingLeftToKill) {
 void expect_hung(OneTrial& one) {
     one.program("spin");
     one.options.limits.hang_ns = 8'000'000'000;
-    one.options.limits.dump_ns = 40'000'000'000;
+    one.options.limits.dump_ns = 12'000'000'000;
     const auto record = record_of(one);
     EXPECT_EQ(record.ending, Ending::hung) << record.evidence << record.console;
     EXPECT_EQ(standing(record.ending), Standing::failed);

@@ -204,7 +204,7 @@ void expect_seeds_matter(const plan::Plan& plan) {
 }
 
 TEST(Seeds, DifferInShmChurn) {
-    expect_seeds_matter(shipped("shm-churn", {{"probe.duration", "300ms"}}, {}));
+    expect_seeds_matter(shipped("shm-churn", {{"probe.duration", "1s"}}, {}));
 }
 
 TEST(Seeds, DifferInMthpFault) {

@@ -88,6 +88,10 @@ Ran run(OneTrial& one) {
                 ran.identity["cpus"].c_str(), std::string(name_of(record->ending)).c_str(),
                 static_cast<double>(record->host_ns) / 1e9);
     std::fflush(stdout);
+    if (::getenv("MANO_SHOW") != nullptr) {
+        std::printf("evidence:\n%s\nconsole:\n%s\n", record->evidence.c_str(),
+                    record->console.c_str());
+    }
     EXPECT_EQ(ran.identity["accel"], "tcg");
     ran.record = std::move(*record);
     return ran;

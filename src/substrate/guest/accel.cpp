@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::uint64_t kProofNs = 12'000'000'000;
 
-std::filesystem::path answer_file(const Qemu& qemu, const std::filesystem::path& cache) {
+}  // namespace
+
+std::filesystem::path kvm_answer_file(const Qemu& qemu, const std::filesystem::path& cache) {
     utsname host = {};
     ::uname(&host);
     const std::string key = fmt::format("{} {} {} {}", host.nodename, host.release, host.version,
@@ -23,12 +25,10 @@ std::filesystem::path answer_file(const Qemu& qemu, const std::filesystem::path&
     return cache / "kvm" / sha256(key).substr(0, 16);
 }
 
-}  // namespace
-
 std::optional<KvmAnswer> known_kvm(const Qemu& qemu, const std::filesystem::path& cache) {
     auto device = open_file("/dev/kvm", O_RDWR);
     if (!device) return KvmAnswer{false, "KVM isn't usable (" + device.error().message + ")", false};
-    const auto text = read_file(answer_file(qemu, cache), 4096);
+    const auto text = read_file(kvm_answer_file(qemu, cache), 4096);
     if (!text) return std::nullopt;
     const bool usable = text->starts_with("usable");
     return KvmAnswer{usable,
@@ -56,7 +56,7 @@ Result<KvmAnswer> prove_kvm(const Qemu& qemu, const kernels::Kernel& kernel,
     MANO_ASSIGN(const Life life, live(guest, {}, stop));
     const bool usable = life.ending == measure::Ending::goodbye;
     // A cache that can't be written costs the proof again next time, nothing else.
-    const Status kept = write_file_atomic(answer_file(qemu, cache), usable ? "usable\n" : "hangs\n");
+    const Status kept = write_file_atomic(kvm_answer_file(qemu, cache), usable ? "usable\n" : "hangs\n");
     static_cast<void>(kept);
     KvmAnswer answer{usable, "KVM works (proved by a boot)", false};
     if (!usable) {

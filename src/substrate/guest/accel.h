@@ -21,6 +21,8 @@ struct KvmAnswer {
     bool remembered = false;
 };
 
+// Where the answer for this host kernel and QEMU is kept.
+std::filesystem::path kvm_answer_file(const Qemu& qemu, const std::filesystem::path& cache);
 // Without booting: nullopt when /dev/kvm opens but no boot has proved it yet.
 std::optional<KvmAnswer> known_kvm(const Qemu& qemu, const std::filesystem::path& cache);
 // Boots `kernel` under KVM unless the answer is known.

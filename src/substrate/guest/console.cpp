@@ -48,18 +48,15 @@ std::string clean(std::string_view bytes) {
 std::optional<std::string> panic_trace(std::string_view text) {
     const std::size_t panic = text.find("Kernel panic - not syncing");
     if (panic == std::string_view::npos) return std::nullopt;
+    // What led to it, but never so long a history (of OOM reports) that the panic is pushed out.
+    const std::size_t from = panic - std::min(panic, kMaxEvidence / 2);
     std::size_t start = panic;
     static constexpr std::array<std::string_view, 5> kSigns{
         "BUG: ", "Oops: ", "general protection fault", "invoked oom-killer", "kernel BUG at"};
-    for (const std::string_view sign : kSigns) start = std::min(start, text.find(sign));
+    for (const std::string_view sign : kSigns) start = std::min(start, text.find(sign, from));
     start = text.rfind('\n', start);
     start = start == std::string_view::npos ? 0 : start + 1;
-    std::string_view trace = text.substr(start);
-    // A long history before the panic (OOM reports) must not push the panic itself out.
-    if (panic - start > kMaxEvidence / 2) {
-        const std::size_t line = text.rfind('\n', panic);
-        trace = text.substr(line == std::string_view::npos ? 0 : line + 1);
-    }
+    const std::string_view trace = text.substr(start);
     return std::string(trace.substr(0, kMaxEvidence));
 }
 

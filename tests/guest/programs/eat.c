@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // eat MIB [OOM_SCORE_ADJ]: takes and touches so much memory, page by page, and ends well. More than
-// there is ends by the OOM killer, or, when nothing may be killed, in a panic.
+// there is ends by the OOM killer, or in a panic when nothing may be killed (the score is set for
+// the parent too: -1000 leaves nobody).
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,15 +9,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+static void set(const char* path, const char* text) {
+    const int fd = open(path, O_WRONLY);
+    if (fd < 0 || write(fd, text, strlen(text)) < 0) {
+        perror(path);
+        exit(3);
+    }
+    close(fd);
+}
+
 int main(int count, char** words) {
     if (count < 2) return 2;
     if (count > 2) {
-        const int fd = open("/proc/self/oom_score_adj", O_WRONLY);
-        if (fd < 0 || write(fd, words[2], strlen(words[2])) < 0) {
-            perror("oom_score_adj");
-            return 3;
-        }
-        close(fd);
+        char parent[64];
+        snprintf(parent, sizeof parent, "/proc/%d/oom_score_adj", (int)getppid());
+        set("/proc/self/oom_score_adj", words[2]);
+        set(parent, words[2]);
     }
     const size_t bytes = strtoull(words[1], NULL, 10) << 20;
     char* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
