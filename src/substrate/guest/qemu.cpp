@@ -58,6 +58,11 @@ std::string kernel_command_line(const Launch& launch) {
                             1'000'000'000 / launch.hz);
         // The agent brings the others online, and leaves the spare ones alone.
         if (spare_cpus(launch.plan) > 0) line += " maxcpus=1";
+    } else {
+        // The kernel counts timer interrupts while it spins for 40 ms, and panics when too few came.
+        // On a busy host an emulated CPU may well not run for so long. (Exact mode's clock stands
+        // still then; under KVM the kernel doesn't look.)
+        line += " no_timer_check";
     }
     for (const std::string& word : launch.plan.shape.extra_cmdline) line += " " + word;
     for (const std::string& word : launch.arm.cmdline) line += " " + word;
