@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "agent/machine.h"
+#include "agent/pressure/fill.h"
 #include "agent/pressure/pressure.h"
 #include "base/rng.h"
 
@@ -34,7 +35,6 @@ constexpr const char* kSteps[] = {"mmap of its memory", "MADV_POPULATE_WRITE"};
 
 constexpr std::uint64_t kPpm = 1'000'000;
 constexpr std::uint64_t kHuge = std::uint64_t{2} << 20;
-constexpr std::uint64_t kBatch = std::uint64_t{2} << 20;
 
 struct Share {
     std::uint64_t owned = 0;   // after punching
@@ -53,31 +53,6 @@ Share share_of(const Agent& agent) {
     share.mapped = static_cast<std::uint64_t>(static_cast<double>(share.owned) / kept) / page * page;
     return share;
 }
-
-// Fills pages so that zram finds them as compressible as the plan says: the first part of each page
-// from an incompressible template at a drawn offset, the rest one repeated byte.
-class Filler {
-  public:
-    Filler(Rng rng, std::uint64_t compressible_ppm, std::uint64_t page) : rng_(rng), page_(page) {
-        for (std::uint64_t& word : template_) word = rng_.next();
-        random_bytes_ = (page * (kPpm - compressible_ppm) / kPpm) & ~std::uint64_t{7};
-    }
-    void fill(char* at, std::uint64_t bytes) {
-        for (std::uint64_t done = 0; done < bytes; done += page_) {
-            const std::uint64_t start = rng_.below(kWords - page_ / 8);
-            std::memcpy(at + done, template_ + start, random_bytes_);
-            std::memset(at + done + random_bytes_, static_cast<int>(1 + rng_.below(255)),
-                        page_ - random_bytes_);
-        }
-    }
-
-  private:
-    static constexpr std::uint64_t kWords = 16384;
-    Rng rng_;
-    std::uint64_t page_;
-    std::uint64_t random_bytes_ = 0;
-    std::uint64_t template_[kWords] = {};
-};
 
 // Releases exactly the planned number of chunks, drawn by selection sampling (Knuth, Algorithm S),
 // so that the bytes owned in the end are exact.
@@ -116,15 +91,9 @@ int hold_work(Agent& agent, unsigned index) {
     static Filler filler(rng, static_cast<std::uint64_t>(load.value(kCompressible)),
                          agent.page_bytes);
     const std::uint64_t start = now_ns();
-    bool can_populate = true;
-    for (std::uint64_t at = 0; at < share.mapped; at += kBatch) {
-        const std::uint64_t size = share.mapped - at < kBatch ? share.mapped - at : kBatch;
-        // One call instead of a fault a page; kernels without it (before 5.14) fault.
-        if (can_populate && ::madvise(memory + at, size, MADV_POPULATE_WRITE) != 0) {
-            if (errno != EINVAL) return refused(kPopulating);
-            can_populate = false;
-        }
-        filler.fill(memory + at, size);
+    if (const int error = populate_and_fill(memory, share.mapped, filler); error != 0) {
+        errno = error;
+        return refused(kPopulating);
     }
     punch_holes(agent, memory, share, rng);
     cell.time_ns = now_ns() - start;
