@@ -30,11 +30,12 @@ constexpr std::array kVerbs{
 };
 
 constexpr std::string_view kAbout =
-    "Measures what a kernel does under memory pressure, and what a change to the kernel does to\n"
-    "that: boots both kernels in throwaway guests, repeats, and prints a table with a verdict.\n";
+    "Measures what a kernel does under memory pressure, and what a change to the\n"
+    "kernel does to that: boots both kernels in throwaway guests, repeats, and\n"
+    "prints a table with a verdict.\n";
 
 constexpr std::string_view kFooter =
-    "\nFirst steps:\n"
+    "First steps:\n"
     "  manometer doctor                               what this machine can do\n"
     "  manometer run idle -k 7.3=debian:7.3 --trials 2         a kernel, a guest, a table\n"
     "  manometer run shm-churn -k 7.1=debian:7.1 -k 7.3=debian:7.3 --exact\n"
@@ -143,10 +144,56 @@ int finish(const Result<int>& result) {
     return exit_code_of(result.error());
 }
 
+struct Shown {
+    std::string_view option;
+    std::string_view value;
+};
+// What an option takes, in the help. Options that aren't listed take nothing.
+constexpr std::array kShown{
+    Shown{"kernel", "[NAME=]SPEC"},
+    Shown{"arm", "NAME='...'"},
+    Shown{"trials", "N"},
+    Shown{"iterations", "N"},
+    Shown{"cases", "A,B"},
+    Shown{"set", "PARAM=VALUE"},
+    Shown{"seed", "N"},
+    Shown{"seeds", "HOW"},
+    Shown{"accel", "WHICH"},
+    Shown{"substrate", "WHERE"},
+    Shown{"timeout", "TIME"},
+    Shown{"add", "FILE"},
+    Shown{"jobs", "N"},
+    Shown{"store", "FILE"},
+    Shown{"name", "NAME"},
+    Shown{"resume", "RUNSET"},
+    Shown{"format", "FORMAT"},
+    Shown{"trial", "N"},
+    Shown{"base", "ARM"},
+    Shown{"arms", "A,B"},
+    Shown{"metric", "GLOB"},
+    Shown{"output", "FILE"},
+    Shown{"experiment", "NAME"},
+};
+
+void show_value(CLI::Option& option) {
+    if (option.get_lnames().empty()) {
+        option.type_name("");
+        return;
+    }
+    const std::string& name = option.get_lnames().front();
+    for (const Shown& shown : kShown) {
+        if (shown.option != name) continue;
+        option.option_text(std::string(shown.value) + (option.get_required() ? " (needed)" : ""));
+    }
+}
+
 // The library prints descriptions as they are: they get their line ends here.
 void wrap_descriptions(CLI::App& app) {
     for (CLI::Option* option : app.get_options()) {
         std::string text = fill(option->get_description(), kHelpColumn);
+        show_value(*option);
+        // `--json=3` is a slip, not a yes.
+        if (option->get_type_size() == 0) option->disable_flag_override();
         if (text.size() <= kHelpColumn) continue;
         // Indented by the library; the last line end is its own.
         std::string lines;
@@ -157,8 +204,10 @@ void wrap_descriptions(CLI::App& app) {
         }
         option->description(lines);
     }
-    for (CLI::App* sub : app.get_subcommands({}))
+    for (CLI::App* sub : app.get_subcommands({})) {
+        sub->group("Verbs");
         wrap_descriptions(*sub);
+    }
 }
 
 int printed(const std::string& text) {
@@ -172,8 +221,12 @@ int parse_and_run(std::vector<std::string> words) {
     const Call call = split(std::move(words));
     CLI::App app{std::string(kAbout), "manometer"};
     app.set_help_flag("-h,--help", "this text, or that of a verb");
-    app.set_version_flag("--version", std::string("manometer ") + MANO_VERSION);
+    app.set_version_flag("--version", std::string("manometer ") + MANO_VERSION,
+                         "the program's version");
     app.footer(std::string(kFooter));
+    app.get_formatter()->label("REQUIRED", "");
+    app.get_formatter()->label("SUBCOMMAND", "VERB ...");
+    app.get_formatter()->label("Positionals", "Words");
     app.get_formatter()->column_width(kHelpColumn);
     app.require_subcommand(1);
     const Chosen chosen = std::make_shared<Action>();

@@ -174,7 +174,7 @@ std::vector<Check> check_machine(const fs::path& store) {
     checks.push_back(
         {"QEMU", qemu.has_value(), true,
          qemu ? fmt::format("{} {}", qemu->program.string(), qemu->version) : qemu.error().text(),
-         "apt-get install qemu-system-x86"});
+         "apt-get install --no-install-recommends qemu-system-x86"});
     check_accelerators(checks, qemu);
     check_kernels(checks);
     std::error_code error;

@@ -104,7 +104,16 @@ std::string fill(std::string_view text, std::size_t indent) {
         const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
         const std::string_view word = text.substr(at, end - at);
         at = end + 1;
-        if (word.empty()) continue;
+        if (word.empty()) {
+            // An empty line parts paragraphs.
+            const bool ends_paragraph = end < text.size() && text[end] == '\n' && end > 0 &&
+                                        text[end - 1] == '\n' && !(out.empty() && line.empty());
+            if (!ends_paragraph) continue;
+            if (!line.empty()) out += margin + line + '\n';
+            line.clear();
+            if (at < text.size()) out += '\n';
+            continue;
+        }
         if (!line.empty() && indent + line.size() + 1 + word.size() > kWidth) {
             out += margin + line + '\n';
             line.clear();

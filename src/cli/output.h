@@ -28,7 +28,7 @@ std::string printable(std::string_view text);
 // named in `right`) are aligned to the right.
 std::string columns(const std::vector<std::vector<std::string>>& rows,
                     const std::vector<std::size_t>& right = {});
-// Words filled into lines of at most 80 columns, each indented.
+// Words filled into lines of at most 80 columns, each indented; an empty line parts paragraphs.
 std::string fill(std::string_view text, std::size_t indent);
 
 }  // namespace mano::cli

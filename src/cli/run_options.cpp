@@ -112,11 +112,11 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
     app.add_option("EXPERIMENT", options.experiment,
                    "a built-in name (manometer experiments) or a path to a .toml file");
     app.add_option("-k,--kernel", options.kernels,
-                   "[NAME=]SPEC: an arm. The first is the base. SPEC: debian:7.3, debian:7.3.4-rt, "
+                   "an arm; the first is the base. SPEC: debian:7.3, debian:7.3.4-rt, "
                    "a path to a bzImage[,modules=DIR][,config=FILE], or a name from `kernel add`")
         ->allow_extra_args(false);
     app.add_option("--arm", options.arms,
-                   "NAME='KEY=VALUE ...': an arm with settings of its own. Keys: kernel=SPEC (left "
+                   "an arm with settings of its own: NAME='KEY=VALUE ...', keys kernel=SPEC (left "
                    "out: the base's), cmdline=WORD, sysctl.vm.swappiness=10, thp=madvise")
         ->allow_extra_args(false);
     app.add_option("--trials", options.trials,
@@ -124,7 +124,7 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
     app.add_option("--iterations", options.iterations, "runs of the probe inside one boot");
     app.add_option("--cases", options.cases, "only these cases, as A,B: --cases 90%,95%");
     app.add_option("--set", options.set,
-                   "PARAM=VALUE: a parameter of the experiment (manometer describe NAME)")
+                   "a parameter of the experiment (manometer describe NAME lists them)")
         ->allow_extra_args(false);
     app.add_option("--seed", options.seed, "first seed (1)");
     app.add_option(
@@ -140,6 +140,17 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
         ->allow_extra_args(false);
 }
 
+Result<experiment::Experiment> load_experiment(const std::string& name) {
+    auto loaded = experiment::load(name);
+    if (!loaded && loaded.error().code == Code::environment) {
+        return fail(Code::invalid,
+                    "{}; expected an experiment file, or a built-in name (manometer "
+                    "experiments)",
+                    loaded.error().text());
+    }
+    return loaded;
+}
+
 Result<Planned> make_plan(const RunOptions& options, const std::vector<std::string>& command) {
     MANO_ASSIGN(const std::string substrate, choose("--substrate", options.substrate, {"guest"}));
     static_cast<void>(substrate);
@@ -149,7 +160,7 @@ Result<Planned> make_plan(const RunOptions& options, const std::vector<std::stri
                     "experiments lists them) or a path to a .toml file");
     }
     Planned planned;
-    MANO_ASSIGN(planned.experiment, experiment::load(options.experiment));
+    MANO_ASSIGN(planned.experiment, load_experiment(options.experiment));
     MANO_ASSIGN(experiment::PlanOptions wanted, plan_options(options));
     wanted.command = probe_command(command);
     MANO_ASSIGN(planned.plan, experiment::make_plan(planned.experiment, wanted));

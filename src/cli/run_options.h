@@ -54,6 +54,9 @@ void separate_equal_arms(const RunOptions& options, plan::Plan& plan,
 std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
                            const std::vector<std::string>& command);
 
+// Loads a built-in or a file; a file that can't be read is the user's mistake (Code::invalid).
+Result<experiment::Experiment> load_experiment(const std::string& name);
+
 // --store FILE or the default.
 std::filesystem::path store_path(const std::string& option);
 void declare_store(CLI::App& app, std::string& option);

@@ -59,7 +59,7 @@ Result<int> compare(const Options& options) {
 }
 
 constexpr std::string_view kFooter =
-    "\nSeveral run sets of one experiment are compared as one, if machine and QEMU are the same:\n"
+    "Several run sets of one experiment are compared as one, if machine and QEMU are the same:\n"
     "the arms of the second follow those of the first.\n"
     "\nExamples:\n"
     "  manometer compare last\n"

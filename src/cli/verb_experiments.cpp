@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "cli/output.h"
+#include "cli/run_options.h"
 #include "cli/verb.h"
 #include "experiment/experiment.h"
 
@@ -148,7 +149,7 @@ Result<int> experiments(const Options& options) {
 }
 
 Result<int> describe(const Options& options) {
-    MANO_ASSIGN(const Experiment one, experiment::load(options.name));
+    MANO_ASSIGN(const Experiment one, load_experiment(options.name));
     if (options.json) {
         MANO_TRY(print(to_json(one).dump(2, ' ', false, json::error_handler_t::replace) + "\n"));
     } else {

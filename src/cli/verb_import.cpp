@@ -53,7 +53,7 @@ Result<interchange::ImportOptions> import_options(const Options& options, const 
     out.version = MANO_VERSION;
     std::vector<std::string> words{"manometer", "import", "csv", file};
     if (!options.experiment.empty()) {
-        MANO_ASSIGN(const experiment::Experiment known, experiment::load(options.experiment));
+        MANO_ASSIGN(const experiment::Experiment known, load_experiment(options.experiment));
         out.experiment = known.name;
         out.key_metrics = known.base.key_metrics;
         out.derived = known.base.derived;
@@ -71,8 +71,9 @@ Result<int> import_files(const Options& options) {
     std::vector<interchange::Imported> all;
     for (const std::string& file : options.files) {
         MANO_ASSIGN(const interchange::ImportOptions how, import_options(options, file));
-        MANO_ASSIGN(const std::string text, read_file(file));
-        auto imported = interchange::import_csv(text, how);
+        const auto text = read_file(file);
+        if (!text) return fail(Code::invalid, "{}", text.error().text());
+        auto imported = interchange::import_csv(*text, how);
         if (!imported && imported.error().code == Code::hostile) {
             return fail(Code::invalid, "{}", imported.error().text());
         }

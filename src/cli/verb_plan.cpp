@@ -109,7 +109,10 @@ std::string seeds_text(const plan::Plan& plan) {
     const std::uint64_t rows = plan.shared_seeds
                                    ? plan.trials_per_cell
                                    : std::uint64_t{plan.trials_per_cell} * plan.arms.size();
-    return fmt::format("seeds {} to {}, {}", plan.first_seed, plan.first_seed + rows - 1,
+    const std::string row =
+        rows == 1 ? fmt::format("seed {}", plan.first_seed)
+                  : fmt::format("seeds {} to {}", plan.first_seed, plan.first_seed + rows - 1);
+    return fmt::format("{}, {}", row,
                        plan.shared_seeds ? "the same in all arms" : "none in common between arms");
 }
 

@@ -247,7 +247,7 @@ Result<int> run(const Options& options, const Call& call) {
 }
 
 constexpr std::string_view kFooter =
-    "\nRuns every trial of the plan, arms interleaved in a recorded random order, stores each as "
+    "Runs every trial of the plan, arms interleaved in a recorded random order, stores each as "
     "it\n"
     "ends, and prints the comparison. Ctrl-C stops within two seconds and keeps what is done.\n"
     "\nExamples:\n"

@@ -159,15 +159,17 @@ Status check_exact(const Experiment& experiment, const PlanOptions& options, Pla
 
 Status check_added_files(const std::vector<std::string>& files) {
     for (const std::string& file : files) {
-        // "sha256 path-in-image"
-        const bool good = file.size() > 66 && file.size() < 512 && file[64] == ' ' &&
-                          file.find_first_not_of("0123456789abcdef") == 64 &&
-                          is_made_of(file.substr(65), "/.-+", 447) &&
-                          file.find("..") == std::string::npos;
+        // "SHA256 PATH-IN-IMAGE", and after another blank the host's path
+        const std::size_t second = std::min(file.find(' ', 65), file.size());
+        const bool digest =
+            file.size() > 66 && file[64] == ' ' && file.find_first_not_of("0123456789abcdef") == 64;
+        const std::string image = digest ? file.substr(65, second - 65) : "";
+        const bool good = is_made_of(image, "/.-+", 447) && image.find("..") == std::string::npos &&
+                          (second >= file.size() || is_plain_text(file.substr(second + 1), 4096));
         if (!good) {
             return fail(Code::invalid,
                         "--add: '{}' can't be put into the guest, expected a file "
-                        "whose name has only letters, digits and ._-+",
+                        "whose name has only letters, digits and ._-+, in a folder of plain ASCII",
                         file.substr(0, 200));
         }
     }

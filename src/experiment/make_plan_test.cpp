@@ -188,6 +188,10 @@ TEST(MakePlan, ComplaintsNameTheOption) {
     options = two_kernels();
     options.added_files = {std::string(64, 'a') + " /bin/x"};
     EXPECT_EQ(complaint("idle", options), "accepted");
+    options.added_files = {std::string(64, 'a') + " bin/x /home/me/my tests/x"};
+    EXPECT_EQ(complaint("idle", options), "accepted");
+    options.added_files = {std::string(64, 'a') + " bin/x /home/\n"};
+    EXPECT_THAT(complaint("idle", options), HasSubstr("--add"));
     options.added_files = {std::string(64, 'a') + " /../init"};
     EXPECT_THAT(complaint("idle", options), HasSubstr("--add"));
 }
