@@ -165,6 +165,61 @@ TEST(Host, KilledManometerLeavesNoGuest) {
     EXPECT_TRUE(folders_of(child).empty());
 }
 
+// There are machines where /dev/kvm opens, makes a machine, and the guest then hangs: only a boot
+// proves KVM. Whatever this machine is, `auto` gives a guest that works, says why, and remembers.
+TEST(Host, AutomaticAcceleratorIsProved) {
+    OneTrial one(kKernel);
+    one.plan.accel = plan::Accel::automatic;
+    const auto cache = TempFolder::make(std::filesystem::temp_directory_path(), "mano-kvm-proof-");
+    ASSERT_TRUE(cache);
+    one.options.cache = cache->path();
+    substrate::guest::GuestSubstrate first(one.options);
+    ASSERT_TRUE(first.prepare(one.plan, {one.kernel}));
+    const std::string accel = first.identity()["accel"];
+    const auto remarks = first.remarks();
+    std::printf("[ GUEST    ] accelerator auto is %s here: %s\n", accel.c_str(),
+                remarks.empty() ? "proved by a boot" : remarks[0].c_str());
+    EXPECT_EQ(remarks.empty(), accel == "kvm");
+    if (accel == "tcg") {
+        EXPECT_TRUE(has(remarks[0], "KVM isn't usable") || has(remarks[0], "TCG is used"));
+    }
+
+    substrate::guest::GuestSubstrate second(one.options);
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_TRUE(second.prepare(one.plan, {one.kernel}));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(6)) << "remembered";
+    EXPECT_EQ(second.identity()["accel"], accel);
+    const auto record = second.run({one.plan, one.plan.trials[0], one.kernel}, {}, {});
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_EQ(record->ending, Ending::goodbye) << record->evidence;
+    EXPECT_EQ(fact(*record, "state.accel"), accel);
+    EXPECT_TRUE(qemu_children(::getpid()).empty());
+}
+
+// What was asked for by name is not quietly replaced.
+TEST(Host, KvmByNameIsKvmOrAnError) {
+    OneTrial one(kKernel);
+    one.plan.accel = plan::Accel::kvm;
+    substrate::guest::GuestSubstrate substrate(one.options);
+    const Status ready = substrate.prepare(one.plan, {one.kernel});
+    if (ready) {
+        EXPECT_EQ(substrate.identity()["accel"], "kvm");
+        return;
+    }
+    EXPECT_EQ(ready.error().code, Code::environment);
+    EXPECT_PRED2(has, ready.error().message, "--accel tcg");
+}
+
+TEST(Host, ExactUnderKvmIsRefused) {
+    OneTrial one(kKernel);
+    one.plan.accel = plan::Accel::kvm;
+    one.plan.exact = true;
+    substrate::guest::GuestSubstrate substrate(one.options);
+    const Status ready = substrate.prepare(one.plan, {one.kernel});
+    ASSERT_FALSE(ready);
+    EXPECT_EQ(ready.error().code, Code::invalid);
+}
+
 // A copy of the kernel's files where anybody can read them.
 void make_public(OneTrial& one, const std::filesystem::path& folder) {
     std::filesystem::copy_file(one.kernel.image, folder / "image");
