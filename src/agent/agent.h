@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The agent's state, one for the process, and what its parts ask of each other. The agent is PID 1
-// of a guest: it sets up the machine that the plan describes, brings up the pressure, runs the probe
-// and writes readings into the log. Everything is allocated, opened and locked before the pressure
-// begins.
+// of a guest: it sets up the machine that the plan describes, brings up the pressure, runs the
+// probe and writes readings into the log. Everything is allocated, opened and locked before the
+// pressure begins.
 #pragma once
 
 #include <sys/types.h>
@@ -24,15 +24,15 @@ constexpr std::size_t kMaxWorkers = 64;
 // What one worker process of a load and PID 1 tell each other, in shared memory.
 struct WorkerCell {
     std::atomic<std::uint32_t> ready;
-    std::atomic<std::uint32_t> error;      // errno of what it was refused
-    std::atomic<std::uint32_t> error_at;   // what it was doing: index into the load's own list
+    std::atomic<std::uint32_t> error;     // errno of what it was refused
+    std::atomic<std::uint32_t> error_at;  // what it was doing: index into the load's own list
     std::atomic<std::uint64_t> ops;
-    std::atomic<std::uint64_t> time_ns;    // from go to done
+    std::atomic<std::uint64_t> time_ns;  // from go to done
     std::atomic<std::uint64_t> cpu_ns;
-    std::atomic<std::uint64_t> count;      // of timed operations
+    std::atomic<std::uint64_t> count;  // of timed operations
     std::atomic<std::uint64_t> sum_ns;
     std::atomic<std::uint64_t> max_ns;
-    std::atomic<std::uint64_t> bytes;      // owned (pressure) or touched (probe)
+    std::atomic<std::uint64_t> bytes;  // owned (pressure) or touched (probe)
 };
 
 // The shared block of one load (pressure or probe).
@@ -48,9 +48,9 @@ struct Crew {
     unsigned size = 0;
     unsigned alive = 0;
     pid_t pids[kMaxWorkers] = {};
-    int cgroup_fd = -1;         // cgroup.procs that each joins
-    int kill_signal = 0;        // of the first worker that a signal ended
-    int exit_status = 0;        // of the first worker that ended with another status than 0
+    int cgroup_fd = -1;   // cgroup.procs that each joins
+    int kill_signal = 0;  // of the first worker that a signal ended
+    int exit_status = 0;  // of the first worker that ended with another status than 0
 };
 
 struct Agent {
@@ -74,8 +74,8 @@ bool wait_until(Agent& agent, std::uint64_t limit_ns, bool (*done)(Agent&));
 // Reaps whatever has ended, noting what concerns the crews.
 void reap(Agent& agent);
 
-// Starts `size` workers that join the crew's cgroup, call `work(agent, index)` and exit. false: fork
-// was refused (an ending is written).
+// Starts `size` workers that join the crew's cgroup, call `work(agent, index)` and exit. false:
+// fork was refused (an ending is written).
 using Work = int (*)(Agent& agent, unsigned index);
 bool start_crew(Agent& agent, Crew& crew, unsigned size, int oom_score_adj, Work work);
 void wait_for_go(LoadBlock& block);  // in a worker

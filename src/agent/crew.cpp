@@ -88,8 +88,7 @@ bool start_crew(Agent& agent, Crew& crew, unsigned size, int oom_score_adj, Work
             sigemptyset(&none);
             ::sigprocmask(SIG_SETMASK, &none, nullptr);
             [[maybe_unused]] const ssize_t joined = ::write(crew.cgroup_fd, "0", 1);
-            write_small("/proc/self/oom_score_adj",
-                        Text<16>(oom_score_adj));
+            write_small("/proc/self/oom_score_adj", Text<16>(oom_score_adj));
             ::_exit(work(agent, i));
         }
         if (pid < 0) {
@@ -112,7 +111,8 @@ bool crew_ready(const Crew& crew) {
 }
 
 void wait_for_go(LoadBlock& block) {
-    while (block.go.load(std::memory_order_acquire) == 0) futex(block.go, FUTEX_WAIT, 0);
+    while (block.go.load(std::memory_order_acquire) == 0)
+        futex(block.go, FUTEX_WAIT, 0);
 }
 
 void give_go(LoadBlock& block) {

@@ -63,9 +63,8 @@ void mount_filesystems() {
     };
     // debugfs is there for the PREEMPT model only; a kernel without it is fine.
     static constexpr Mount kMounts[] = {
-        {"proc", "/proc"},           {"sysfs", "/sys"},
-        {"devtmpfs", "/dev"},        {"cgroup2", MANO_CGROUP},
-        {"tracefs", MANO_TRACEFS},   {"debugfs", "/sys/kernel/debug"},
+        {"proc", "/proc"},        {"sysfs", "/sys"},         {"devtmpfs", "/dev"},
+        {"cgroup2", MANO_CGROUP}, {"tracefs", MANO_TRACEFS}, {"debugfs", "/sys/kernel/debug"},
         {"tmpfs", "/tmp"},
     };
     for (const Mount& mount : kMounts) {
@@ -111,9 +110,9 @@ bool start_cpus(Agent& agent) {
         const Path path("/sys/devices/system/cpu/cpu", 2 * std::uint64_t{i}, "/online");
         const int error = write_small(path.c_str(), "1");
         if (error != 0) {
-            return precondition(agent, Text<128>("CPU ", 2 * std::uint64_t{i},
-                                                 " couldn't be brought online: ",
-                                                 errno_name(error).view()));
+            return precondition(
+                agent, Text<128>("CPU ", 2 * std::uint64_t{i},
+                                 " couldn't be brought online: ", errno_name(error).view()));
         }
     }
     return true;
@@ -128,8 +127,9 @@ bool load_modules(Agent& agent) {
         if (fd >= 0) ::close(fd);
         ::unlink(path.c_str());  // initramfs files are guest memory
         if (done != 0 && error != EEXIST) {
-            return precondition(agent, Text<256>("module ", name, " could not be loaded: ",
-                                                 errno_name(error).view()));
+            return precondition(
+                agent,
+                Text<256>("module ", name, " could not be loaded: ", errno_name(error).view()));
         }
     }
     return true;
@@ -186,7 +186,8 @@ void make_node(const char* path, const char* dev_file) {
     if (!found || colon == std::string_view::npos) return;
     const std::uint64_t minor =
         number_after(Text<40>("n ", dev.text.substr(colon + 1)).view(), "n", found);
-    ::mknod(path, S_IFBLK | 0600, makedev(static_cast<unsigned>(major), static_cast<unsigned>(minor)));
+    ::mknod(path, S_IFBLK | 0600,
+            makedev(static_cast<unsigned>(major), static_cast<unsigned>(minor)));
 }
 
 }  // namespace
@@ -197,21 +198,24 @@ bool start_swap(Agent& agent) {
     constexpr const char* kZram = "/dev/zram0";
     const std::string_view compressor = agent.plan.zram_compressor;
     if (::access("/sys/block/zram0", F_OK) != 0) {
-        return precondition(agent, "no zram in this kernel: the module isn't there or made no device");
+        return precondition(agent,
+                            "no zram in this kernel: the module isn't there or made no device");
     }
     if (!compressor.empty()) {
         const int error = write_small("/sys/block/zram0/comp_algorithm", compressor);
         if (error != 0) {
             char buffer[256];
             const SmallFile known = read_small("/sys/block/zram0/comp_algorithm", buffer);
-            return precondition(agent, Text<512>("zram refuses the compressor '", compressor, "' (",
-                                                 errno_name(error).view(), "); it has: ", known.text));
+            return precondition(agent,
+                                Text<512>("zram refuses the compressor '", compressor, "' (",
+                                          errno_name(error).view(), "); it has: ", known.text));
         }
     }
     const Text<24> size(bytes);
     const int error = write_small("/sys/block/zram0/disksize", size);
     if (error != 0) {
-        return precondition(agent, Text<128>("zram of ", bytes, " bytes: ", errno_name(error).view()));
+        return precondition(agent,
+                            Text<128>("zram of ", bytes, " bytes: ", errno_name(error).view()));
     }
     make_node(kZram, "/sys/block/zram0/dev");
     if (!write_swap_header(kZram, bytes, agent.page_bytes) || ::swapon(kZram, 0) != 0) {
@@ -228,8 +232,9 @@ bool make_cgroups(Agent& agent) {
     for (const char* name : {"control", "load", "probe"}) {
         const Path path(MANO_CGROUP "/", std::string_view(name));
         if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
-            return precondition(agent, Text<128>("cgroup v2 isn't usable here (mkdir: ",
-                                                 errno_name(errno).view(), ")"));
+            return precondition(
+                agent,
+                Text<128>("cgroup v2 isn't usable here (mkdir: ", errno_name(errno).view(), ")"));
         }
     }
     write_small(MANO_CGROUP "/control/cgroup.procs", "0");
@@ -240,7 +245,8 @@ bool make_cgroups(Agent& agent) {
 
 void power_off() {
     ::reboot(RB_POWER_OFF);
-    while (true) ::pause();
+    while (true)
+        ::pause();
 }
 
 }  // namespace mano::agent

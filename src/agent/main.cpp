@@ -50,7 +50,8 @@ bool set_up() {
     sigaddset(&child_ends, SIGCHLD);
     ::sigprocmask(SIG_BLOCK, &child_ends, nullptr);
     // Modules first: a knob or a swap device may be theirs.
-    if (!start_cpus(agent) || !load_modules(agent) || !apply_settings(agent) || !start_swap(agent)) return false;
+    if (!start_cpus(agent) || !load_modules(agent) || !apply_settings(agent) || !start_swap(agent))
+        return false;
     if (!make_cgroups(agent)) return false;
     agent.readings.open();
     agent.counters.open(agent.plan, agent.log);
@@ -60,7 +61,9 @@ bool set_up() {
     return true;
 }
 
-const char* probe_memory_events() { return MANO_CGROUP "/probe/memory.events"; }
+const char* probe_memory_events() {
+    return MANO_CGROUP "/probe/memory.events";
+}
 
 bool probe_ended_badly() {
     bool refused = false;
@@ -71,8 +74,8 @@ bool probe_ended_badly() {
 }
 
 // Workers of the pressure that are gone went before the probe did (the OOM killer prefers them), so
-// that is how the trial ended, whatever became of the probe. A killed process with much memory takes
-// a moment to be gone.
+// that is how the trial ended, whatever became of the probe. A killed process with much memory
+// takes a moment to be gone.
 bool pressure_died() {
     auto is_smaller = [](Agent& a) { return a.pressure.alive < a.pressure.size; };
     constexpr std::uint64_t kDyingNs = 200'000'000;
@@ -85,8 +88,9 @@ bool probe_went_well() {
     for (unsigned i = 0; i < agent.probe.size; ++i) {
         const std::uint32_t error = agent.probe.block->workers[i].error;
         if (error == 0) continue;
-        end_trial(agent, Ending::probe_refused,
-                  Text<96>("the kernel refused the probe: ", errno_name(static_cast<int>(error)).view()));
+        end_trial(
+            agent, Ending::probe_refused,
+            Text<96>("the kernel refused the probe: ", errno_name(static_cast<int>(error)).view()));
         return false;
     }
     if (agent.probe.kill_signal != 0) {
@@ -121,17 +125,19 @@ void own_pages_again() {
     constexpr std::size_t kStackBytes = 8192;
     constexpr std::size_t kStep = 4096;
     volatile char stack[kStackBytes];
-    for (std::size_t at = 0; at < sizeof stack; at += kStep) stack[at] = 0;
+    for (std::size_t at = 0; at < sizeof stack; at += kStep)
+        stack[at] = 0;
     auto* state = reinterpret_cast<volatile char*>(&agent);
-    for (std::size_t at = 0; at < sizeof agent; at += kStep) state[at] = state[at];
+    for (std::size_t at = 0; at < sizeof agent; at += kStep)
+        state[at] = state[at];
     state[sizeof agent - 1] = state[sizeof agent - 1];
 }
 
 bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t iteration) {
     agent.log.phase(wire::Phase::probe, iteration);
-    if (!start_crew(agent, agent.probe, probe.workers(agent.plan.probe), 0, probe.work)) return false;
-    wait_until(agent, agent.plan.probe_limit_ns,
-               [](Agent& a) { return crew_ready(a.probe); });
+    if (!start_crew(agent, agent.probe, probe.workers(agent.plan.probe), 0, probe.work))
+        return false;
+    wait_until(agent, agent.plan.probe_limit_ns, [](Agent& a) { return crew_ready(a.probe); });
     if (!pressure.verify(agent, iteration, 0)) return false;
     own_pages_again();
     const std::uint64_t faults = own_faults();
@@ -140,8 +146,8 @@ bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t i
     agent.readings.take(agent.log, iteration, 0);
     agent.log.value("agent.reading_ns", static_cast<double>(now_ns() - reading), iteration);
     give_go(*agent.probe.block);
-    const bool ended = wait_until(agent, agent.plan.probe_limit_ns,
-                                  [](Agent& a) { return a.probe.alive == 0; });
+    const bool ended =
+        wait_until(agent, agent.plan.probe_limit_ns, [](Agent& a) { return a.probe.alive == 0; });
     agent.readings.take(agent.log, iteration, 1);
     agent.counters.take(agent.log, iteration, 1);
     agent.faults += own_faults() - faults;
@@ -227,7 +233,8 @@ int main() {
     live();
     agent.log.phase(mano::wire::Phase::done);
     agent.log.goodbye();
-    // The host has all and ends the guest. A power-off would print on the console, and how much of it
-    // the host still sees is chance.
-    while (true) ::pause();
+    // The host has all and ends the guest. A power-off would print on the console, and how much of
+    // it the host still sees is chance.
+    while (true)
+        ::pause();
 }

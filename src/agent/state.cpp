@@ -81,12 +81,20 @@ void state_machine(Agent& agent) {
     state_thp(agent);
     state_swap(agent);
     fact_from(agent, "state.lru_gen", "/sys/kernel/mm/lru_gen/enabled");
-    log.fact("state.psi", agent.readings.has(wire::Source::system_memory_pressure) ? "on" : "absent");
+    log.fact("state.psi",
+             agent.readings.has(wire::Source::system_memory_pressure) ? "on" : "absent");
     static constexpr const char* kSysctls[] = {
-        "vm/swappiness",         "vm/min_free_kbytes",     "vm/watermark_scale_factor",
-        "vm/watermark_boost_factor", "vm/overcommit_memory",   "vm/page-cluster",
-        "vm/compaction_proactiveness", "vm/defrag_mode",       "vm/vfs_cache_pressure",
-        "vm/percpu_pagelist_high_fraction", "kernel/randomize_va_space",
+        "vm/swappiness",
+        "vm/min_free_kbytes",
+        "vm/watermark_scale_factor",
+        "vm/watermark_boost_factor",
+        "vm/overcommit_memory",
+        "vm/page-cluster",
+        "vm/compaction_proactiveness",
+        "vm/defrag_mode",
+        "vm/vfs_cache_pressure",
+        "vm/percpu_pagelist_high_fraction",
+        "kernel/randomize_va_space",
     };
     for (const char* sysctl : kSysctls) {
         fact_from(agent, Text<64>("sysctl.", std::string_view(sysctl)),
@@ -118,12 +126,15 @@ void state_health(Agent& agent) {
         }
         if (got <= 0) break;
         const std::string_view text(record, static_cast<std::size_t>(got));
-        for (Sign& sign : signs) sign.count += text.find(sign.text) != std::string_view::npos;
+        for (Sign& sign : signs)
+            sign.count += text.find(sign.text) != std::string_view::npos;
     }
     ::close(fd);
-    for (const Sign& sign : signs) agent.log.value(sign.metric, static_cast<double>(sign.count));
+    for (const Sign& sign : signs)
+        agent.log.value(sign.metric, static_cast<double>(sign.count));
     if (overrun > 0) {
-        agent.log.loss("kmsg", overrun, "the kernel's log went over: counts of warnings are lower bounds");
+        agent.log.loss("kmsg", overrun,
+                       "the kernel's log went over: counts of warnings are lower bounds");
     }
 }
 

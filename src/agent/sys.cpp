@@ -24,7 +24,8 @@ SmallFile read_small(const char* path, std::span<char> buffer) {
     }
     ::close(fd);
     if (error != 0) return {{}, false, error};
-    while (size > 0 && buffer[size - 1] == '\n') --size;
+    while (size > 0 && buffer[size - 1] == '\n')
+        --size;
     return {{buffer.data(), size}, true, 0};
 }
 
@@ -42,21 +43,36 @@ int write_small(const char* path, std::string_view text) {
 
 Text<24> errno_name(int number) {
     switch (number) {
-        case ENOMEM: return Text<24>("ENOMEM");
-        case EPERM: return Text<24>("EPERM");
-        case EACCES: return Text<24>("EACCES");
-        case EINVAL: return Text<24>("EINVAL");
-        case ENOENT: return Text<24>("ENOENT");
-        case ENOSPC: return Text<24>("ENOSPC");
-        case EAGAIN: return Text<24>("EAGAIN");
-        case EBUSY: return Text<24>("EBUSY");
-        case ENODEV: return Text<24>("ENODEV");
-        case ENOSYS: return Text<24>("ENOSYS");
-        case EOPNOTSUPP: return Text<24>("EOPNOTSUPP");
-        case EFAULT: return Text<24>("EFAULT");
-        case EEXIST: return Text<24>("EEXIST");
-        case ENOEXEC: return Text<24>("ENOEXEC");
-        default: return Text<24>("errno ", number);
+        case ENOMEM:
+            return Text<24>("ENOMEM");
+        case EPERM:
+            return Text<24>("EPERM");
+        case EACCES:
+            return Text<24>("EACCES");
+        case EINVAL:
+            return Text<24>("EINVAL");
+        case ENOENT:
+            return Text<24>("ENOENT");
+        case ENOSPC:
+            return Text<24>("ENOSPC");
+        case EAGAIN:
+            return Text<24>("EAGAIN");
+        case EBUSY:
+            return Text<24>("EBUSY");
+        case ENODEV:
+            return Text<24>("ENODEV");
+        case ENOSYS:
+            return Text<24>("ENOSYS");
+        case EOPNOTSUPP:
+            return Text<24>("EOPNOTSUPP");
+        case EFAULT:
+            return Text<24>("EFAULT");
+        case EEXIST:
+            return Text<24>("EEXIST");
+        case ENOEXEC:
+            return Text<24>("ENOEXEC");
+        default:
+            return Text<24>("errno ", number);
     }
 }
 
@@ -104,8 +120,12 @@ std::uint64_t clock_ns(clockid_t clock) {
 
 }  // namespace
 
-std::uint64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
-std::uint64_t cpu_ns() { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
+std::uint64_t now_ns() {
+    return clock_ns(CLOCK_MONOTONIC);
+}
+std::uint64_t cpu_ns() {
+    return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
 
 void sleep_ns(std::uint64_t ns) {
     timespec left = {static_cast<time_t>(ns / 1'000'000'000),

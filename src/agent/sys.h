@@ -21,8 +21,10 @@ class Text {
     }
     Text& add(std::string_view part) {
         for (const char c : part) {
-            if (size_ + 1 < N) data_[size_++] = c;
-            else full_ = true;
+            if (size_ + 1 < N)
+                data_[size_++] = c;
+            else
+                full_ = true;
         }
         data_[size_] = '\0';
         return *this;
@@ -34,7 +36,8 @@ class Text {
             digits[count++] = static_cast<char>('0' + number % 10);
             number /= 10;
         } while (number != 0);
-        while (count > 0) add(std::string_view(&digits[--count], 1));
+        while (count > 0)
+            add(std::string_view(&digits[--count], 1));
         return *this;
     }
     Text& add(int number) {
@@ -56,8 +59,8 @@ class Text {
 
 using Path = Text<256>;
 
-// Content of a small file in `buffer`, without the newline at its end; empty view with ok=false when
-// it can't be read.
+// Content of a small file in `buffer`, without the newline at its end; empty view with ok=false
+// when it can't be read.
 struct SmallFile {
     std::string_view text;
     bool ok = false;
@@ -74,8 +77,8 @@ std::uint64_t number_after(std::string_view text, std::string_view key, bool& fo
 // What stands in [brackets], as sysfs marks the chosen one; the whole text when nothing does.
 std::string_view chosen(std::string_view text);
 
-std::uint64_t now_ns();        // CLOCK_MONOTONIC
-std::uint64_t cpu_ns();        // CPU time of this process
+std::uint64_t now_ns();  // CLOCK_MONOTONIC
+std::uint64_t cpu_ns();  // CPU time of this process
 void sleep_ns(std::uint64_t ns);
 
 // An anonymous shared mapping, zeroed and faulted in; nullptr when memory is short.

@@ -17,15 +17,14 @@ struct Sha256 {
     std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(),
                                                                     &EVP_MD_CTX_free};
     Sha256() { EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr); }
-    void add(const void* bytes, std::size_t size) {
-        EVP_DigestUpdate(context.get(), bytes, size);
-    }
+    void add(const void* bytes, std::size_t size) { EVP_DigestUpdate(context.get(), bytes, size); }
     std::string hex() {
         unsigned char digest[EVP_MAX_MD_SIZE];
         unsigned int size = 0;
         EVP_DigestFinal_ex(context.get(), digest, &size);
         std::string text;
-        for (unsigned int i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
+        for (unsigned int i = 0; i < size; ++i)
+            text += fmt::format("{:02x}", digest[i]);
         return text;
     }
 };

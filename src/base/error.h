@@ -45,7 +45,8 @@ using Status = Result<void>;
 
 template <typename... Args>
 tl::unexpected<Error> fail(Code code, fmt::format_string<Args...> text, Args&&... args) {
-    return tl::unexpected<Error>(Error{code, fmt::format(text, std::forward<Args>(args)...), nullptr});
+    return tl::unexpected<Error>(
+        Error{code, fmt::format(text, std::forward<Args>(args)...), nullptr});
 }
 
 // Wraps an error of a lower layer: keeps its code, puts `text` in front.
@@ -61,11 +62,11 @@ tl::unexpected<Error> fail_errno(int number, std::string_view what);
 }  // namespace mano
 
 // Returns the error of `expression` (a Result or Status) to the caller, else goes on.
-#define MANO_TRY(expression)                                                   \
-    do {                                                                       \
-        if (auto mano_try_ = (expression); !mano_try_) {                       \
+#define MANO_TRY(expression)                                                    \
+    do {                                                                        \
+        if (auto mano_try_ = (expression); !mano_try_) {                        \
             return tl::unexpected<::mano::Error>(std::move(mano_try_).error()); \
-        }                                                                      \
+        }                                                                       \
     } while (false)
 
 #define MANO_CONCAT_(a, b) a##b
@@ -73,9 +74,9 @@ tl::unexpected<Error> fail_errno(int number, std::string_view what);
 // MANO_ASSIGN(auto x, f()): x is the value of the Result, or its error is returned.
 #define MANO_ASSIGN(declaration, expression) \
     MANO_ASSIGN_(MANO_CONCAT(mano_assign_, __LINE__), declaration, expression)
-#define MANO_ASSIGN_(temporary, declaration, expression)                          \
-    auto temporary = (expression);                                                \
-    if (!temporary) {                                                             \
-        return tl::unexpected<::mano::Error>(std::move(temporary).error());       \
-    }                                                                             \
+#define MANO_ASSIGN_(temporary, declaration, expression)                    \
+    auto temporary = (expression);                                          \
+    if (!temporary) {                                                       \
+        return tl::unexpected<::mano::Error>(std::move(temporary).error()); \
+    }                                                                       \
     declaration = std::move(*temporary)

@@ -129,8 +129,12 @@ fs::path xdg(const char* variable, const char* below_home) {
 
 }  // namespace
 
-fs::path cache_folder() { return xdg("XDG_CACHE_HOME", ".cache"); }
-fs::path data_folder() { return xdg("XDG_DATA_HOME", ".local/share"); }
+fs::path cache_folder() {
+    return xdg("XDG_CACHE_HOME", ".cache");
+}
+fs::path data_folder() {
+    return xdg("XDG_DATA_HOME", ".local/share");
+}
 
 fs::path runtime_folder() {
     const char* set = std::getenv("XDG_RUNTIME_DIR");

@@ -38,11 +38,13 @@ Prepared prepare(const std::vector<std::string>& arguments, const SpawnOptions& 
         const std::string_view text(*entry);
         const std::string_view name = text.substr(0, text.find('=') + 1);
         bool replaced = false;
-        for (const std::string& added : options.environment) replaced |= added.starts_with(name);
+        for (const std::string& added : options.environment)
+            replaced |= added.starts_with(name);
         if (!replaced) out.envp.push_back(*entry);
     }
     out.environment_texts = options.environment;
-    for (std::string& added : out.environment_texts) out.envp.push_back(added.data());
+    for (std::string& added : out.environment_texts)
+        out.envp.push_back(added.data());
     out.envp.push_back(nullptr);
     return out;
 }
@@ -56,7 +58,7 @@ void become(const Prepared& prepared, const SpawnOptions& options, const char* p
             int report, pid_t parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(127);  // the parent died between fork and prctl
-    ::setpgid(0, 0);                           // a terminal's Ctrl-C is the parent's business
+    ::setpgid(0, 0);                          // a terminal's Ctrl-C is the parent's business
     sigset_t none;
     sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -70,7 +72,8 @@ void become(const Prepared& prepared, const SpawnOptions& options, const char* p
     for (int i = 0; i < 3; ++i) {
         if (::dup2(moved[i], i) < 0) child_fail(report, errno);
     }
-    for (const int fd : options.inherit) ::fcntl(fd, F_SETFD, 0);
+    for (const int fd : options.inherit)
+        ::fcntl(fd, F_SETFD, 0);
     if (!options.folder.empty() && ::chdir(options.folder.c_str()) != 0) child_fail(report, errno);
     ::execve(program, prepared.argv.data(), prepared.envp.data());
     child_fail(report, errno);
@@ -95,7 +98,8 @@ Result<Child> Child::spawn(const std::vector<std::string>& arguments, const Spaw
     const pid_t parent = ::getpid();
     const pid_t pid = ::fork();
     if (pid < 0) return fail_errno(errno, "fork");
-    if (pid == 0) become(prepared, options, program.c_str(), null_fd.get(), write_end.get(), parent);
+    if (pid == 0)
+        become(prepared, options, program.c_str(), null_fd.get(), write_end.get(), parent);
     write_end.close();
     Child child;
     child.pid_ = pid;
@@ -127,7 +131,9 @@ Child& Child::operator=(Child&& other) noexcept {
     return *this;
 }
 
-Child::~Child() { kill_and_reap(); }
+Child::~Child() {
+    kill_and_reap();
+}
 
 void Child::signal(int number) const {
     if (pid_ > 0 && !exit_) ::kill(pid_, number);

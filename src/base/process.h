@@ -15,18 +15,18 @@
 namespace mano {
 
 struct SpawnOptions {
-    std::filesystem::path folder;            // working folder; empty: the parent's
-    std::vector<std::string> environment;    // "NAME=value" added to the parent's environment
-    int stdin_fd = -1;                       // -1: /dev/null
-    int stdout_fd = -1;                      // -1: /dev/null
-    int stderr_fd = -1;                      // -1: /dev/null
-    std::vector<int> inherit;                // descriptors that stay open under the same numbers
+    std::filesystem::path folder;          // working folder; empty: the parent's
+    std::vector<std::string> environment;  // "NAME=value" added to the parent's environment
+    int stdin_fd = -1;                     // -1: /dev/null
+    int stdout_fd = -1;                    // -1: /dev/null
+    int stderr_fd = -1;                    // -1: /dev/null
+    std::vector<int> inherit;              // descriptors that stay open under the same numbers
 };
 
 // How a child ended.
 struct Exit {
-    int code = 0;     // exit status, when it exited
-    int signal = 0;   // the signal that ended it, else 0
+    int code = 0;    // exit status, when it exited
+    int signal = 0;  // the signal that ended it, else 0
     bool ok() const { return code == 0 && signal == 0; }
     std::string text() const;  // "exit status 2", "signal 9 (Killed)"
 };

@@ -19,15 +19,18 @@ TEST(Rng, ReferenceRow) {
 TEST(Rng, BelowStaysBelowAndReachesAll) {
     Rng rng(1);
     std::array<int, 7> seen{};
-    for (int i = 0; i < 1000; ++i) ++seen.at(rng.below(7));
-    for (const int count : seen) EXPECT_GT(count, 90);
+    for (int i = 0; i < 1000; ++i)
+        ++seen.at(rng.below(7));
+    for (const int count : seen)
+        EXPECT_GT(count, 90);
     EXPECT_EQ(rng.below(0), 0U);
     EXPECT_EQ(rng.below(1), 0U);
 }
 
 TEST(Rng, ShuffleIsAPermutationAndDependsOnTheSeed) {
     std::array<int, 16> a{};
-    for (int i = 0; i < 16; ++i) a.at(static_cast<std::size_t>(i)) = i;
+    for (int i = 0; i < 16; ++i)
+        a.at(static_cast<std::size_t>(i)) = i;
     auto b = a;
     Rng one(1);
     Rng two(2);
@@ -35,7 +38,8 @@ TEST(Rng, ShuffleIsAPermutationAndDependsOnTheSeed) {
     shuffle(b, two);
     EXPECT_NE(a, b);
     int sum = 0;
-    for (const int v : a) sum += v;
+    for (const int v : a)
+        sum += v;
     EXPECT_EQ(sum, 120);
 }
 

@@ -22,7 +22,8 @@ Result<Split> split_number(std::string_view text) {
         return fail(Code::invalid, "'{}' is not a number with a unit", text);
     }
     std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-    while (unit.starts_with(' ')) unit.remove_prefix(1);
+    while (unit.starts_with(' '))
+        unit.remove_prefix(1);
     return Split{number, unit};
 }
 
@@ -40,9 +41,9 @@ Result<Bytes> parse_bytes(std::string_view text) {
         std::string_view name;
         std::uint64_t factor;
     };
-    static constexpr std::array kUnits{Unit{"", 1},       Unit{"B", 1},      Unit{"K", kKiB},
-                                       Unit{"KiB", kKiB}, Unit{"kB", kKiB},  Unit{"M", kMiB},
-                                       Unit{"MiB", kMiB}, Unit{"G", kGiB},   Unit{"GiB", kGiB}};
+    static constexpr std::array kUnits{Unit{"", 1},       Unit{"B", 1},     Unit{"K", kKiB},
+                                       Unit{"KiB", kKiB}, Unit{"kB", kKiB}, Unit{"M", kMiB},
+                                       Unit{"MiB", kMiB}, Unit{"G", kGiB},  Unit{"GiB", kGiB}};
     for (const Unit& unit : kUnits) {
         if (unit.name != split.unit) continue;
         MANO_ASSIGN(const std::uint64_t bytes,
@@ -59,8 +60,8 @@ Result<std::uint64_t> parse_duration_ns(std::string_view text) {
         std::string_view name;
         double factor;
     };
-    static constexpr std::array kUnits{Unit{"ns", 1},   Unit{"us", 1e3},  Unit{"ms", 1e6},
-                                       Unit{"s", 1e9},  Unit{"min", 6e10}, Unit{"h", 3.6e12}};
+    static constexpr std::array kUnits{Unit{"ns", 1},  Unit{"us", 1e3},   Unit{"ms", 1e6},
+                                       Unit{"s", 1e9}, Unit{"min", 6e10}, Unit{"h", 3.6e12}};
     for (const Unit& unit : kUnits) {
         if (unit.name == split.unit) return scale(split.number, unit.factor, text);
     }
@@ -90,8 +91,8 @@ std::string show_bytes(std::uint64_t bytes) {
     for (const Unit& unit : kUnits) {
         if (bytes < unit.factor) continue;
         if (bytes % unit.factor == 0) return fmt::format("{} {}", bytes / unit.factor, unit.name);
-        return fmt::format("{:.1f} {}", static_cast<double>(bytes) / static_cast<double>(unit.factor),
-                           unit.name);
+        return fmt::format(
+            "{:.1f} {}", static_cast<double>(bytes) / static_cast<double>(unit.factor), unit.name);
     }
     return fmt::format("{} B", bytes);
 }

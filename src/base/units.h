@@ -37,7 +37,7 @@ Result<std::uint64_t> parse_duration_ns(std::string_view text);
 // "90%" or "0.9": millionths (900000).
 Result<std::int64_t> parse_share_ppm(std::string_view text);
 
-std::string show_bytes(std::uint64_t bytes);        // "1 GiB", "1.5 MiB", "300 B"
-std::string show_duration_ns(std::uint64_t ns);     // "1.50 s", "12.3 ms", "4 min 10 s"
+std::string show_bytes(std::uint64_t bytes);     // "1 GiB", "1.5 MiB", "300 B"
+std::string show_duration_ns(std::uint64_t ns);  // "1.50 s", "12.3 ms", "4 min 10 s"
 
 }  // namespace mano

@@ -188,9 +188,9 @@ TEST(MakePlan, ComplaintsNameTheOption) {
     options = two_kernels();
     options.added_files = {std::string(64, 'a') + " /bin/x"};
     EXPECT_EQ(complaint("idle", options), "accepted");
-    options.added_files = {std::string(64, 'a') + " bin/x /home/me/my tests/x"};
+    options.added_files = {std::string(64, 'a') + " bin/x /opt/my tests/x"};
     EXPECT_EQ(complaint("idle", options), "accepted");
-    options.added_files = {std::string(64, 'a') + " bin/x /home/\n"};
+    options.added_files = {std::string(64, 'a') + " bin/x /opt/\n"};
     EXPECT_THAT(complaint("idle", options), HasSubstr("--add"));
     options.added_files = {std::string(64, 'a') + " /../init"};
     EXPECT_THAT(complaint("idle", options), HasSubstr("--add"));

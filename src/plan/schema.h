@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What each pressure and probe can be told: name, type, unit, default, range, meaning. Declared
-// once; serves the experiment parser, --set, the help, the docs and the agent (which reads values by
-// position). No allocation, no exception: the agent includes this.
+// once; serves the experiment parser, --set, the help, the docs and the agent (which reads values
+// by position). No allocation, no exception: the agent includes this.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ enum class ParamType : std::uint8_t {
     duration,  // "250ms", held in ns
     share,     // "90%", held in millionths
     boolean,
-    text,      // only `command` has one
+    text,  // only `command` has one
 };
 
 struct ParamDef {
     std::string_view name;
     ParamType type;
-    std::string_view unit;      // as shown: "", "bytes", "ns", "share"
-    std::int64_t fallback;      // default, in the held unit
+    std::string_view unit;  // as shown: "", "bytes", "ns", "share"
+    std::int64_t fallback;  // default, in the held unit
     std::int64_t minimum;
     std::int64_t maximum;
     std::string_view meaning;

@@ -30,7 +30,8 @@ class Writer {
     void load(const LoadPlan& load) {
         number(static_cast<std::uint16_t>(load.id));
         count(load.values.size(), kMaxValues);
-        for (const std::int64_t value : load.values) number(value);
+        for (const std::int64_t value : load.values)
+            number(value);
         text(load.text);
     }
     bool fits() const { return fits_; }
@@ -56,7 +57,8 @@ Result<std::string> encode(const TrialPlan& plan) {
     body.load(plan.pressure);
     body.load(plan.probe);
     body.count(plan.modules.size(), kMaxModules);
-    for (const std::string& name : plan.modules) body.text(name);
+    for (const std::string& name : plan.modules)
+        body.text(name);
     body.count(plan.settings.size(), kMaxSettings);
     for (const Setting& setting : plan.settings) {
         body.text(setting.path);
@@ -70,10 +72,11 @@ Result<std::string> encode(const TrialPlan& plan) {
         body.text(counter.filter);
     }
     if (!body.fits() || body.bytes().size() > kMaxPlanBytes - 16) {
-        return fail(Code::invalid,
-                    "the trial's plan is too large for the agent: at most {} counters, {} settings, "
-                    "{} modules, {} bytes in all",
-                    kMaxCounters, kMaxSettings, kMaxModules, kMaxPlanBytes);
+        return fail(
+            Code::invalid,
+            "the trial's plan is too large for the agent: at most {} counters, {} settings, "
+            "{} modules, {} bytes in all",
+            kMaxCounters, kMaxSettings, kMaxModules, kMaxPlanBytes);
     }
     Writer whole;
     whole.number(kPlanMagic);

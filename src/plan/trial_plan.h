@@ -45,14 +45,14 @@ struct SwapPlan {
 struct TrialPlan {
     std::uint64_t seed = 0;
     std::uint32_t iterations = 1;
-    std::uint64_t iteration_gap_ns = 0;       // pause between iterations, jittered by the seed
-    std::uint64_t pressure_limit_ns = 0;      // guest time within which the pressure must be up
-    std::uint64_t probe_limit_ns = 0;         // guest time that one iteration of the probe may take
-    std::uint32_t spare_cpus = 0;             // offline CPUs between those to be brought online
+    std::uint64_t iteration_gap_ns = 0;   // pause between iterations, jittered by the seed
+    std::uint64_t pressure_limit_ns = 0;  // guest time within which the pressure must be up
+    std::uint64_t probe_limit_ns = 0;     // guest time that one iteration of the probe may take
+    std::uint32_t spare_cpus = 0;         // offline CPUs between those to be brought online
     SwapPlan swap;
     LoadPlan pressure;
     LoadPlan probe;
-    std::vector<std::string> modules;         // file names below /modules, in loading order
+    std::vector<std::string> modules;  // file names below /modules, in loading order
     std::vector<Setting> settings;
     std::vector<CounterPlan> counters;
     bool operator==(const TrialPlan&) const = default;

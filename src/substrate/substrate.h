@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where a trial runs: one interface for guests, the live host and the model. The runner calls it and
-// is blind to what is behind it.
+// Where a trial runs: one interface for guests, the live host and the model. The runner calls it
+// and is blind to what is behind it.
 #pragma once
 
 #include <filesystem>
@@ -39,10 +39,11 @@ class Substrate {
     // is used").
     virtual std::vector<std::string> remarks() const = 0;
     // How many trials of this plan may run at once here, at most `wanted`, and what limits it.
-    virtual std::pair<unsigned, std::string> jobs(const plan::Plan& plan, unsigned wanted) const = 0;
+    virtual std::pair<unsigned, std::string> jobs(const plan::Plan& plan,
+                                                  unsigned wanted) const = 0;
     // One trial, whole. Every way in which the guest can end is a TrialRecord; a Result error means
-    // that nothing could be tried (and is stored as harness fault), or Code::interrupted when `stop`
-    // said so (then nothing is stored). Thread-safe: called from several threads at once.
+    // that nothing could be tried (and is stored as harness fault), or Code::interrupted when
+    // `stop` said so (then nothing is stored). Thread-safe: called from several threads at once.
     virtual Result<measure::TrialRecord> run(const TrialRequest& request,
                                              const TrialProgress& progress,
                                              const std::function<bool()>& stop) = 0;

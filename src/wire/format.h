@@ -46,7 +46,7 @@ enum class FrameType : std::uint16_t {
 };
 
 struct FrameHead {
-    std::uint32_t size;      // of the payload
+    std::uint32_t size;  // of the payload
     FrameType type;
     std::uint16_t reserved;
     std::uint32_t sequence;  // 0, 1, 2 …
@@ -107,7 +107,7 @@ struct CounterHead {
     std::uint64_t enabled;  // ns, summed
     std::uint64_t running;  // ns, summed; less than enabled: the kernel multiplexed
     std::uint32_t iteration;
-    std::uint16_t index;    // into the plan's counters
+    std::uint16_t index;  // into the plan's counters
     std::uint8_t moment;
     std::uint8_t reserved;
 };
@@ -119,7 +119,9 @@ struct GoodbyeHead {
 };
 static_assert(sizeof(GoodbyeHead) == 8);
 
-constexpr std::uint64_t padded(std::uint64_t size) { return (size + 7) & ~std::uint64_t{7}; }
+constexpr std::uint64_t padded(std::uint64_t size) {
+    return (size + 7) & ~std::uint64_t{7};
+}
 // Kept free for the ending and the goodbye, so that even a full log says how the trial ended.
 constexpr std::uint64_t kReserve = 4096;
 

@@ -21,7 +21,9 @@ std::optional<T> head_of(const Frame& frame) {
 
 }  // namespace
 
-const Header& Reader::header() const { return *reinterpret_cast<const Header*>(memory_.data()); }
+const Header& Reader::header() const {
+    return *reinterpret_cast<const Header*>(memory_.data());
+}
 
 bool Reader::started() const {
     return memory_.size() > kHeaderBytes &&
@@ -55,8 +57,8 @@ Result<std::optional<Frame>> Reader::next() {
         return tl::unexpected<Error>(*broken_);
     };
     if (header().version != kVersion) {
-        return broken(fmt::format("record log version {}, {} was expected", header().version,
-                                  kVersion));
+        return broken(
+            fmt::format("record log version {}, {} was expected", header().version, kVersion));
     }
     const std::uint64_t room = memory_.size() - kHeaderBytes;
     const std::uint64_t committed = header().committed.load(std::memory_order_acquire);
@@ -71,7 +73,8 @@ Result<std::optional<Frame>> Reader::next() {
     const std::byte* frame_at = memory_.data() + kHeaderBytes + at_;
     std::memcpy(&head, frame_at, sizeof head);
     if (head.size > kMaxPayload || sizeof head + padded(head.size) > committed - at_) {
-        return broken(fmt::format("frame {} at byte {} claims {} bytes", sequence_, at_, head.size));
+        return broken(
+            fmt::format("frame {} at byte {} claims {} bytes", sequence_, at_, head.size));
     }
     Frame frame;
     frame.type = head.type;

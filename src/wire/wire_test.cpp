@@ -32,7 +32,12 @@ void write_sample(Writer& writer) {
     writer.value("probe.ops", 12.5, 3);
     writer.unknown("probe.time_ns", 3);
     writer.loss("psi", 7, "sub-jiffy iterations");
-    writer.counter({.value = 1, .enabled = 2, .running = 3, .iteration = 4, .index = 5, .moment = 1,
+    writer.counter({.value = 1,
+                    .enabled = 2,
+                    .running = 3,
+                    .iteration = 4,
+                    .index = 5,
+                    .moment = 1,
                     .reserved = 0});
     writer.goodbye();
 }
@@ -77,7 +82,8 @@ TEST(Wire, FullLogStillSaysHowItEnded) {
     Writer writer;
     ASSERT_TRUE(writer.start(log.span()));
     const std::string big(1000, 'x');
-    for (int i = 0; i < 100; ++i) writer.fact("k", big);
+    for (int i = 0; i < 100; ++i)
+        writer.fact("k", big);
     writer.ending(7, "full");
     writer.goodbye();
     Reader reader(log.span());
@@ -120,8 +126,8 @@ TEST(Wire, AnyDamageIsFoundOrHarmless) {
 }
 
 TEST(Wire, ForgedLengthsAreErrors) {
-    for (const std::uint64_t committed : {std::uint64_t{1}, std::uint64_t{23}, ~std::uint64_t{0},
-                                          std::uint64_t{1} << 40}) {
+    for (const std::uint64_t committed :
+         {std::uint64_t{1}, std::uint64_t{23}, ~std::uint64_t{0}, std::uint64_t{1} << 40}) {
         Log log;
         Writer writer;
         ASSERT_TRUE(writer.start(log.span()));

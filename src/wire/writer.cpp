@@ -67,13 +67,16 @@ void Writer::commit(std::size_t size) {
     header_->committed.store(used_, std::memory_order_release);
 }
 
-void Writer::lose() { header_->lost_frames.fetch_add(1, std::memory_order_relaxed); }
+void Writer::lose() {
+    header_->lost_frames.fetch_add(1, std::memory_order_relaxed);
+}
 
 void Writer::put(FrameType type, std::initializer_list<std::span<const std::byte>> parts,
                  bool end) {
     const std::span<std::byte> room = begin(type, end);
     std::size_t size = 0;
-    for (const auto part : parts) size += part.size();
+    for (const auto part : parts)
+        size += part.size();
     if (size > room.size()) return lose();
     std::size_t at = 0;
     for (const auto part : parts) {
@@ -83,7 +86,9 @@ void Writer::put(FrameType type, std::initializer_list<std::span<const std::byte
     commit(size);
 }
 
-void Writer::hello(std::string_view version) { put(FrameType::hello, {bytes_of(version)}); }
+void Writer::hello(std::string_view version) {
+    put(FrameType::hello, {bytes_of(version)});
+}
 
 void Writer::fact(std::string_view key, std::string_view value) {
     const auto size = static_cast<std::uint16_t>(key.size());
@@ -109,7 +114,9 @@ void Writer::loss(std::string_view source, std::uint64_t count, std::string_view
     put(FrameType::loss, {bytes_of(head), bytes_of(source), bytes_of(meaning)});
 }
 
-void Writer::counter(const CounterHead& counter) { put(FrameType::counter, {bytes_of(counter)}); }
+void Writer::counter(const CounterHead& counter) {
+    put(FrameType::counter, {bytes_of(counter)});
+}
 
 void Writer::ending(std::uint16_t ending, std::string_view evidence) {
     if (has_ending_) return;  // the first cause is the one that counts

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <unistd.h>
+#include <charconv>
 
 #include <cstdio>
 #include <cstdlib>
@@ -106,11 +107,22 @@ measure::TrialRecord record_of(OneTrial& one) {
     return std::move(*ran.record);
 }
 
+namespace {
+
+// The number at the text's start; 0: there is none.
+pid_t number(std::string_view text) {
+    pid_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+}  // namespace
+
 std::vector<pid_t> qemu_children(pid_t parent) {
     std::vector<pid_t> found;
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-        const pid_t pid = std::atoi(entry.path().filename().c_str());
+        const pid_t pid = number(entry.path().filename().string());
         if (pid <= 0) continue;
         const auto stat = read_file(entry.path() / "stat", 4096);
         if (!stat) continue;
@@ -118,7 +130,7 @@ std::vector<pid_t> qemu_children(pid_t parent) {
         const std::size_t open = stat->find('(');
         const std::size_t close = stat->rfind(')');
         if (open == std::string::npos || close == std::string::npos) continue;
-        const pid_t its_parent = std::atoi(stat->c_str() + close + 4);
+        const pid_t its_parent = number(std::string_view(*stat).substr(close + 4));
         if (its_parent == parent && stat->compare(open + 1, 5, "qemu-") == 0) found.push_back(pid);
     }
     return found;

@@ -44,8 +44,8 @@ struct Ran {
     Code code = Code::internal;
     substrate::Identity identity;
 };
-// Runs it, says loudly under which accelerator, and fails the test when a QEMU of ours is left. With
-// MANO_SHOW in the environment it also prints evidence and console.
+// Runs it, says loudly under which accelerator, and fails the test when a QEMU of ours is left.
+// With MANO_SHOW in the environment it also prints evidence and console.
 Ran run(OneTrial& one);
 // The same for trials that must give a record; prints its end and evidence when the test fails.
 measure::TrialRecord record_of(OneTrial& one);

@@ -42,7 +42,8 @@ bool churn_start(Agent& agent) {
 
 bool churn_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment) {
     std::uint64_t ops = 0;
-    for (unsigned i = 0; i < agent.pressure.size; ++i) ops += agent.pressure.block->workers[i].ops;
+    for (unsigned i = 0; i < agent.pressure.size; ++i)
+        ops += agent.pressure.block->workers[i].ops;
     agent.log.value("pressure.churned", static_cast<double>(ops), iteration, moment);
     if (agent.pressure.alive == agent.pressure.size) return true;
     end_trial(agent,

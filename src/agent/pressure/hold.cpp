@@ -50,7 +50,8 @@ Share share_of(const Agent& agent) {
     Share share;
     share.owned = agent.demand_bytes / workers / page * page;
     const double kept = 1.0 - static_cast<double>(punch) / static_cast<double>(kPpm);
-    share.mapped = static_cast<std::uint64_t>(static_cast<double>(share.owned) / kept) / page * page;
+    share.mapped =
+        static_cast<std::uint64_t>(static_cast<double>(share.owned) / kept) / page * page;
     return share;
 }
 
@@ -100,7 +101,8 @@ int hold_work(Agent& agent, unsigned index) {
     cell.cpu_ns = cpu_ns();
     cell.bytes = share.owned;
     cell.ready = 1;
-    while (true) ::pause();
+    while (true)
+        ::pause();
 }
 
 std::uint64_t kb_of(const char* path, std::string_view key, bool& found) {
@@ -183,9 +185,9 @@ bool hold_start(Agent& agent) {
         end_trial(agent, Ending::precondition_missing, "/proc/meminfo has no MemAvailable");
         return false;
     }
-    agent.demand_bytes = static_cast<std::uint64_t>(
-        static_cast<double>(available) * static_cast<double>(load.value(kDemand)) /
-        static_cast<double>(kPpm));
+    agent.demand_bytes = static_cast<std::uint64_t>(static_cast<double>(available) *
+                                                    static_cast<double>(load.value(kDemand)) /
+                                                    static_cast<double>(kPpm));
     if (!has_memory_for(agent, available)) return false;
     const auto workers = static_cast<unsigned>(load.value(kWorkers));
     if (!start_crew(agent, agent.pressure, workers, 1000, hold_work)) return false;
@@ -227,8 +229,10 @@ bool hold_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment) {
     const Level level = read_level(agent);
     const double wanted = static_cast<double>(agent.demand_bytes);
     const double off = static_cast<double>(level.bytes()) / wanted - 1.0;
-    agent.log.value("pressure.resident_bytes", static_cast<double>(level.resident), iteration, moment);
-    agent.log.value("pressure.swapped_bytes", static_cast<double>(level.swapped), iteration, moment);
+    agent.log.value("pressure.resident_bytes", static_cast<double>(level.resident), iteration,
+                    moment);
+    agent.log.value("pressure.swapped_bytes", static_cast<double>(level.swapped), iteration,
+                    moment);
     agent.log.value("pressure.level_pct",
                     static_cast<double>(agent.plan.pressure.value(kDemand)) / 1e4 * (1.0 + off),
                     iteration, moment);

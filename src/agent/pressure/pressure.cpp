@@ -17,12 +17,13 @@ bool none_start(Agent& agent) {
     const std::uint64_t pages = wanted < kMost ? wanted : kMost;
     if (pages == 0) return true;
     const std::uint64_t page = agent.page_bytes;
-    auto* memory = static_cast<char*>(::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE,
-                                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto* memory = static_cast<char*>(
+        ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     if (memory == MAP_FAILED) return true;
     // This process is locked for the future too (mlockall), which would touch every page at once.
     Rng rng(agent.plan.seed);
-    for (std::uint64_t i = 0; i < pages; ++i) memory[rng.below(pages) * page] = 1;
+    for (std::uint64_t i = 0; i < pages; ++i)
+        memory[rng.below(pages) * page] = 1;
     for (std::uint64_t i = 0; i < pages / 2; ++i) {
         ::munlock(memory + rng.below(pages) * page, page);
         ::madvise(memory + rng.below(pages) * page, page, MADV_DONTNEED);

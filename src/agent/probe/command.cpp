@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// `command`: any program in the image, or a shell line where the image has a shell. Output is thrown
-// away; what it says on its standard error is kept for the evidence when it fails.
+// `command`: any program in the image, or a shell line where the image has a shell. Output is
+// thrown away; what it says on its standard error is kept for the evidence when it fails.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -50,9 +50,11 @@ void split(std::string_view text) {
     std::size_t count = 0;
     char* at = command.text;
     while (*at != '\0' && count < kMaxArguments) {
-        while (*at == ' ') *at++ = '\0';
+        while (*at == ' ')
+            *at++ = '\0';
         if (*at != '\0') command.arguments[count++] = at;
-        while (*at != '\0' && *at != ' ') ++at;
+        while (*at != '\0' && *at != ' ')
+            ++at;
     }
 }
 
@@ -66,7 +68,8 @@ const char* program_path() {
 
 [[noreturn]] void become_command(int error_fd) {
     const int null_fd = ::open("/dev/null", O_RDWR);
-    for (const int fd : {0, 1}) ::dup2(null_fd, fd);
+    for (const int fd : {0, 1})
+        ::dup2(null_fd, fd);
     ::dup2(error_fd >= 0 ? error_fd : null_fd, 2);
     static char path[] = "PATH=/bin:/usr/bin:/sbin";
     static char locale[] = "LC_ALL=C";
@@ -115,9 +118,9 @@ int command_work(Agent& agent, unsigned index) {
     cell.time_ns = now_ns() - start;
     rusage usage = {};
     ::getrusage(RUSAGE_CHILDREN, &usage);
-    cell.cpu_ns = static_cast<std::uint64_t>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) *
-                      1'000'000'000 +
-                  static_cast<std::uint64_t>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1'000;
+    cell.cpu_ns =
+        static_cast<std::uint64_t>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1'000'000'000 +
+        static_cast<std::uint64_t>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1'000;
     cell.ops = 1;
     if (error_fd >= 0) {
         const ssize_t got = ::pread(error_fd, error_text, kErrorText - 1, 0);
@@ -127,7 +130,9 @@ int command_work(Agent& agent, unsigned index) {
     return WEXITSTATUS(status);
 }
 
-std::string_view command_errors() { return error_text != nullptr ? error_text : ""; }
+std::string_view command_errors() {
+    return error_text != nullptr ? error_text : "";
+}
 
 void command_report(Agent& agent, std::uint32_t iteration) {
     const Totals sum = totals(agent.probe);

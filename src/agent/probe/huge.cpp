@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // `mthp` and `thp`: fault anonymous memory folio by folio, in a drawn order, and time each folio's
-// life from nothing to all of its pages written. One large folio or many base pages: the same memory
-// is asked for, so the time says what falling back costs.
+// life from nothing to all of its pages written. One large folio or many base pages: the same
+// memory is asked for, so the time says what falling back costs.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -47,7 +47,8 @@ struct Task {
 void touch_all(const Task& task, const Region& region, std::uint64_t page, Rng& rng,
                WorkerCell& cell) {
     const std::uint64_t folios = task.size / task.folio;
-    for (std::uint64_t i = 0; i < folios; ++i) order_of_touch[i] = static_cast<std::uint32_t>(i);
+    for (std::uint64_t i = 0; i < folios; ++i)
+        order_of_touch[i] = static_cast<std::uint32_t>(i);
     for (std::uint64_t i = folios; i > 1; --i) {
         const std::uint64_t pick = rng.below(i);
         const std::uint32_t keep = order_of_touch[i - 1];
@@ -59,7 +60,8 @@ void touch_all(const Task& task, const Region& region, std::uint64_t page, Rng& 
     for (std::uint64_t i = 0; i < folios; ++i) {
         volatile char* at = region.memory + order_of_touch[i] * task.folio;
         const std::uint64_t start = now_ns();
-        for (std::uint64_t offset = 0; offset < task.folio; offset += page) at[offset] = 1;
+        for (std::uint64_t offset = 0; offset < task.folio; offset += page)
+            at[offset] = 1;
         const std::uint64_t took = now_ns() - start;
         sum += took;
         if (took > worst) worst = took;
@@ -78,7 +80,8 @@ int huge_work(Agent& agent, unsigned index, const Task& task) {
         return 3;
     }
     // Touched before the go, so that the order's own memory isn't part of the measurement.
-    for (std::uint64_t i = 0; i < task.size / task.folio; ++i) order_of_touch[i] = 0;
+    for (std::uint64_t i = 0; i < task.size / task.folio; ++i)
+        order_of_touch[i] = 0;
     cell.ready = 1;
     wait_for_go(*agent.probe.block);
     const std::uint64_t start = now_ns();

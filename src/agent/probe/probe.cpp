@@ -6,8 +6,12 @@
 namespace mano::agent {
 namespace {
 
-bool nothing_needed(Agent& /*agent*/) { return true; }
-unsigned one_worker(const plan::LoadView& /*load*/) { return 1; }
+bool nothing_needed(Agent& /*agent*/) {
+    return true;
+}
+unsigned one_worker(const plan::LoadView& /*load*/) {
+    return 1;
+}
 
 // `idle`: waits. The control of every comparison, with the seed in its wait.
 int idle_work(Agent& agent, unsigned index) {
@@ -31,9 +35,15 @@ void idle_report(Agent& agent, std::uint32_t iteration) {
     agent.log.value("probe.cpu_ns", static_cast<double>(sum.cpu_ns), iteration);
 }
 
-unsigned shm_workers(const plan::LoadView& load) { return static_cast<unsigned>(load.value(0)); }
-unsigned mthp_workers(const plan::LoadView& load) { return static_cast<unsigned>(load.value(2)); }
-unsigned thp_workers(const plan::LoadView& load) { return static_cast<unsigned>(load.value(1)); }
+unsigned shm_workers(const plan::LoadView& load) {
+    return static_cast<unsigned>(load.value(0));
+}
+unsigned mthp_workers(const plan::LoadView& load) {
+    return static_cast<unsigned>(load.value(2));
+}
+unsigned thp_workers(const plan::LoadView& load) {
+    return static_cast<unsigned>(load.value(1));
+}
 
 constexpr Probe kProbes[] = {
     {plan::LoadId::idle, nothing_needed, one_worker, idle_work, idle_report},

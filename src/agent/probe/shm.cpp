@@ -61,8 +61,8 @@ std::uint64_t cpu_with_children_ns() {
 int shm_work(Agent& agent, unsigned index) {
     const plan::LoadView& load = agent.plan.probe;
     WorkerCell& cell = agent.probe.block->workers[index];
-    const auto size = static_cast<std::uint64_t>(load.value(kSize)) / agent.page_bytes *
-                      agent.page_bytes;
+    const auto size =
+        static_cast<std::uint64_t>(load.value(kSize)) / agent.page_bytes * agent.page_bytes;
     const auto duration = static_cast<std::uint64_t>(load.value(kDuration));
     const auto threads = static_cast<std::uint64_t>(load.value(kThreads));
     Rng rng = Rng(agent.plan.seed).split(4000 + index);

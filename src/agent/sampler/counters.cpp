@@ -22,8 +22,8 @@ int open_one(std::uint64_t id, int cpu) {
     attr.size = sizeof attr;
     attr.config = id;
     attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    return static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
-                                      PERF_FLAG_FD_CLOEXEC));
+    return static_cast<int>(
+        ::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
 }  // namespace
@@ -47,8 +47,7 @@ void Counters::open(const plan::PlanView& plan, wire::Writer& log) {
         const Path id_path(MANO_TRACEFS "/events/", wanted.event, "/id");
         const SmallFile id_file = read_small(id_path.c_str(), buffer);
         bool found = false;
-        const std::uint64_t id =
-            number_after(Text<40>("id ", id_file.text).view(), "id", found);
+        const std::uint64_t id = number_after(Text<40>("id ", id_file.text).view(), "id", found);
         Text<192> reason;
         if (!id_file.ok || !found) reason.add("this kernel has no event ").add(wanted.event);
         char filter[512] = {};
@@ -69,7 +68,8 @@ void Counters::open(const plan::PlanView& plan, wire::Writer& log) {
             }
         }
         if (reason.empty()) continue;
-        while (fd_count_ > counter.first) ::close(fds_[--fd_count_]);
+        while (fd_count_ > counter.first)
+            ::close(fds_[--fd_count_]);
         counter.cpus = 0;
         log.loss(wanted.metric, 1, reason);
     }
@@ -92,8 +92,10 @@ void Counters::take(wire::Writer& log, std::uint32_t iteration, std::uint8_t mom
             head.enabled += got[1];
             head.running += got[2];
         }
-        if (ok) log.counter(head);
-        else log.loss(Text<24>("counter ", unsigned{counter.index}), 1, "a counter wasn't readable");
+        if (ok)
+            log.counter(head);
+        else
+            log.loss(Text<24>("counter ", unsigned{counter.index}), 1, "a counter wasn't readable");
     }
 }
 

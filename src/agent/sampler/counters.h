@@ -12,8 +12,9 @@ namespace mano::agent {
 
 class Counters {
   public:
-    // Opens all of the plan's counters. A counter that this kernel can't give (no such event, filter
-    // refused) is said in the log as a loss and stays absent: not available here, never zero.
+    // Opens all of the plan's counters. A counter that this kernel can't give (no such event,
+    // filter refused) is said in the log as a loss and stays absent: not available here, never
+    // zero.
     void open(const plan::PlanView& plan, wire::Writer& log);
     void take(wire::Writer& log, std::uint32_t iteration, std::uint8_t moment) const;
 

@@ -97,7 +97,8 @@ bool Readings::has(Source source) const {
 
 void Readings::refresh() const {
     // In 7.x pgscan, pgsteal and pgrefill are node counters that lag by up to 125 pages a CPU.
-    if (refresh_fd_ >= 0) [[maybe_unused]] const ssize_t done = ::pwrite(refresh_fd_, "1", 1, 0);
+    if (refresh_fd_ >= 0) [[maybe_unused]]
+        const ssize_t done = ::pwrite(refresh_fd_, "1", 1, 0);
 }
 
 void Readings::take(wire::Writer& log, std::uint32_t iteration, std::uint8_t moment) {
@@ -139,8 +140,7 @@ void Readings::take_file(wire::Writer& log, int fd, Source source, std::uint32_t
         if (got < 0) {
             // PSI that is compiled in and off answers EOPNOTSUPP: unreadable, not zero.
             const Text<64> meaning("a file could not be read: ", errno_name(errno).view());
-            return log.loss(Text<24>("reading source ", static_cast<unsigned>(source)), 1,
-                            meaning);
+            return log.loss(Text<24>("reading source ", static_cast<unsigned>(source)), 1, meaning);
         }
         if (got == 0) break;
         size += static_cast<std::size_t>(got);

@@ -14,8 +14,9 @@ class Readings {
   public:
     // Opens everything that exists. Call after the cgroups are made.
     void open();
-    // Writes one reading of everything, in the order that keeps the probe's PSI nearest to the probe:
-    // moment 0 (before) refreshes, reads the rest, PSI last; moment 1 (after) reads PSI first.
+    // Writes one reading of everything, in the order that keeps the probe's PSI nearest to the
+    // probe: moment 0 (before) refreshes, reads the rest, PSI last; moment 1 (after) reads PSI
+    // first.
     void take(wire::Writer& log, std::uint32_t iteration, std::uint8_t moment);
     bool has(wire::Source source) const;
 

@@ -20,14 +20,15 @@ constexpr std::uint64_t kProofNs = 12'000'000'000;
 std::filesystem::path kvm_answer_file(const Qemu& qemu, const std::filesystem::path& cache) {
     utsname host = {};
     ::uname(&host);
-    const std::string key = fmt::format("{} {} {} {}", host.nodename, host.release, host.version,
-                                        qemu.version);
+    const std::string key =
+        fmt::format("{} {} {} {}", host.nodename, host.release, host.version, qemu.version);
     return cache / "kvm" / sha256(key).substr(0, 16);
 }
 
 std::optional<KvmAnswer> known_kvm(const Qemu& qemu, const std::filesystem::path& cache) {
     auto device = open_file("/dev/kvm", O_RDWR);
-    if (!device) return KvmAnswer{false, "KVM isn't usable (" + device.error().message + ")", false};
+    if (!device)
+        return KvmAnswer{false, "KVM isn't usable (" + device.error().message + ")", false};
     const auto text = read_file(kvm_answer_file(qemu, cache), 4096);
     if (!text) return std::nullopt;
     const bool usable = text->starts_with("usable");
@@ -56,7 +57,8 @@ Result<KvmAnswer> prove_kvm(const Qemu& qemu, const kernels::Kernel& kernel,
     MANO_ASSIGN(const Life life, live(guest, {}, stop));
     const bool usable = life.ending == measure::Ending::goodbye;
     // A cache that can't be written costs the proof again next time, nothing else.
-    const Status kept = write_file_atomic(kvm_answer_file(qemu, cache), usable ? "usable\n" : "hangs\n");
+    const Status kept =
+        write_file_atomic(kvm_answer_file(qemu, cache), usable ? "usable\n" : "hangs\n");
     static_cast<void>(kept);
     KvmAnswer answer{usable, "KVM works (proved by a boot)", false};
     if (!usable) {

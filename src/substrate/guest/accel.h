@@ -17,7 +17,7 @@ namespace mano::substrate::guest {
 
 struct KvmAnswer {
     bool usable = false;
-    std::string reason;   // a sentence, for people
+    std::string reason;  // a sentence, for people
     bool remembered = false;
 };
 

@@ -14,7 +14,8 @@ std::size_t escape_length(std::string_view text) {
     std::size_t length = 1;
     if (length < text.size() && text[length] == '[') {
         ++length;
-        while (length < text.size() && (text[length] < '@' || text[length] > '~')) ++length;
+        while (length < text.size() && (text[length] < '@' || text[length] > '~'))
+            ++length;
     }
     return std::min(length + 1, text.size());
 }
@@ -53,7 +54,8 @@ std::optional<std::string> panic_trace(std::string_view text) {
     std::size_t start = panic;
     static constexpr std::array<std::string_view, 5> kSigns{
         "BUG: ", "Oops: ", "general protection fault", "invoked oom-killer", "kernel BUG at"};
-    for (const std::string_view sign : kSigns) start = std::min(start, text.find(sign, from));
+    for (const std::string_view sign : kSigns)
+        start = std::min(start, text.find(sign, from));
     start = text.rfind('\n', start);
     start = start == std::string_view::npos ? 0 : start + 1;
     const std::string_view trace = text.substr(start);

@@ -16,23 +16,40 @@ using wire::Source;
 
 procfs::Parsed parse(Source source, std::string_view text) {
     switch (source) {
-        case Source::vmstat: return procfs::parse_vmstat(text);
-        case Source::meminfo: return procfs::parse_meminfo(text);
-        case Source::buddyinfo: return procfs::parse_buddyinfo(text);
-        case Source::pagetypeinfo: return procfs::parse_pagetypeinfo(text);
-        case Source::zoneinfo: return procfs::parse_zoneinfo(text);
-        case Source::proc_stat: return procfs::parse_stat(text);
-        case Source::system_memory_pressure: return procfs::parse_psi("system", "memory", text);
-        case Source::system_io_pressure: return procfs::parse_psi("system", "io", text);
-        case Source::system_cpu_pressure: return procfs::parse_psi("system", "cpu", text);
-        case Source::probe_memory_pressure: return procfs::parse_psi("probe", "memory", text);
-        case Source::probe_io_pressure: return procfs::parse_psi("probe", "io", text);
-        case Source::probe_cpu_pressure: return procfs::parse_psi("probe", "cpu", text);
-        case Source::probe_memory_stat: return procfs::parse_memory_stat("probe", text);
-        case Source::load_memory_stat: return procfs::parse_memory_stat("load", text);
-        case Source::probe_cpu_stat: return procfs::parse_cpu_stat("probe", text);
-        case Source::mthp_stats: return procfs::parse_mthp_stats(text);
-        case Source::swaps: break;
+        case Source::vmstat:
+            return procfs::parse_vmstat(text);
+        case Source::meminfo:
+            return procfs::parse_meminfo(text);
+        case Source::buddyinfo:
+            return procfs::parse_buddyinfo(text);
+        case Source::pagetypeinfo:
+            return procfs::parse_pagetypeinfo(text);
+        case Source::zoneinfo:
+            return procfs::parse_zoneinfo(text);
+        case Source::proc_stat:
+            return procfs::parse_stat(text);
+        case Source::system_memory_pressure:
+            return procfs::parse_psi("system", "memory", text);
+        case Source::system_io_pressure:
+            return procfs::parse_psi("system", "io", text);
+        case Source::system_cpu_pressure:
+            return procfs::parse_psi("system", "cpu", text);
+        case Source::probe_memory_pressure:
+            return procfs::parse_psi("probe", "memory", text);
+        case Source::probe_io_pressure:
+            return procfs::parse_psi("probe", "io", text);
+        case Source::probe_cpu_pressure:
+            return procfs::parse_psi("probe", "cpu", text);
+        case Source::probe_memory_stat:
+            return procfs::parse_memory_stat("probe", text);
+        case Source::load_memory_stat:
+            return procfs::parse_memory_stat("load", text);
+        case Source::probe_cpu_stat:
+            return procfs::parse_cpu_stat("probe", text);
+        case Source::mthp_stats:
+            return procfs::parse_mthp_stats(text);
+        case Source::swaps:
+            break;
     }
     procfs::Parsed none;
     none.losses.push_back({"wire", 1, "a reading of a source unknown to this version"});
@@ -74,8 +91,8 @@ class Decoder {
 bool is_name(std::string_view name) {
     if (name.empty() || name.size() > 160) return false;
     for (const char c : name) {
-        const bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                        c == '.' || c == '_' || c == '-' || c == '/';
+        const bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                        (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-' || c == '/';
         if (!ok) return false;
     }
     return true;
@@ -90,7 +107,8 @@ void Decoder::frame(const wire::Frame& frame) {
     switch (frame.type) {
         case wire::FrameType::hello:
         case wire::FrameType::ending:
-        case wire::FrameType::goodbye: break;
+        case wire::FrameType::goodbye:
+            break;
         case wire::FrameType::fact:
             with(wire::as_fact(frame), [this](const wire::Fact& f) { fact(f); });
             break;
@@ -108,7 +126,8 @@ void Decoder::frame(const wire::Frame& frame) {
         case wire::FrameType::counter:
             with(wire::as_counter(frame), [this](const wire::CounterHead& c) { counter(c); });
             break;
-        default: understood = false;
+        default:
+            understood = false;
     }
     if (!understood) loss("wire", 1, "a record that no agent writes");
 }
@@ -116,7 +135,8 @@ void Decoder::frame(const wire::Frame& frame) {
 void Decoder::fact(const wire::Fact& fact) {
     if (!is_name(fact.key)) return loss("wire", 1, "a fact without a proper name");
     std::string value = clean(fact.value);
-    while (!value.empty() && (value.back() == '\n' || value.back() == ' ')) value.pop_back();
+    while (!value.empty() && (value.back() == '\n' || value.back() == ' '))
+        value.pop_back();
     if (fact.key == "kernel.hz") {
         std::from_chars(value.data(), value.data() + value.size(), hz_);
     }
@@ -128,7 +148,8 @@ void Decoder::reading(const wire::Reading& reading) {
         return loss("wire", 1, "a reading of an iteration that the plan doesn't have");
     }
     procfs::Parsed parsed = parse(reading.head.source, reading.text);
-    for (const measure::Loss& lost : parsed.losses) loss(lost.source, lost.count, lost.meaning);
+    for (const measure::Loss& lost : parsed.losses)
+        loss(lost.source, lost.count, lost.meaning);
     // The reading before any pressure is a state of the trial as a whole.
     const auto number = iteration(reading.head.iteration);
     const auto moment = static_cast<Moment>(reading.head.moment);
@@ -204,7 +225,8 @@ void Decoder::finish() {
 void decode_frames(std::span<const wire::Frame> frames, const plan::TrialPlan& plan,
                    measure::TrialRecord& record) {
     Decoder decoder(plan, record);
-    for (const wire::Frame& frame : frames) decoder.frame(frame);
+    for (const wire::Frame& frame : frames)
+        decoder.frame(frame);
     decoder.finish();
 }
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -47,7 +48,10 @@ struct Machine {
 
 int number_after(std::string_view word, std::string_view key) {
     const std::size_t at = word.find(key);
-    return at == std::string_view::npos ? -1 : std::atoi(word.data() + at + key.size());
+    int number = -1;
+    if (at == std::string_view::npos) return number;
+    std::from_chars(word.data() + at + key.size(), word.data() + word.size(), number);
+    return number;
 }
 
 void map_log(Machine& machine, std::string_view object) {

@@ -25,8 +25,9 @@ Status GuestSubstrate::prepare(const plan::Plan& plan,
     kvm_ = false;
     remarks_.clear();
     if (plan.exact && plan.accel == plan::Accel::kvm) {
-        return fail(Code::invalid, "--exact counts instructions, which only TCG can: leave out "
-                                   "--accel kvm");
+        return fail(Code::invalid,
+                    "--exact counts instructions, which only TCG can: leave out "
+                    "--accel kvm");
     }
     if (!plan.exact && plan.accel != plan::Accel::tcg && !kernels.empty()) {
         MANO_ASSIGN(const KvmAnswer answer,
@@ -38,10 +39,11 @@ Status GuestSubstrate::prepare(const plan::Plan& plan,
         if (!kvm_) remarks_.push_back(answer.reason);
     }
     if (plan.exact && plan.shape.cpus > 1) {
-        remarks_.push_back(fmt::format(
-            "Exact mode runs the guest's CPUs in turns of {} us: counters are exact, lock contention "
-            "and parallel latencies are not those of hardware.",
-            kTurnUs));
+        remarks_.push_back(
+            fmt::format("Exact mode runs the guest's CPUs in turns of {} us: counters are exact, "
+                        "lock contention "
+                        "and parallel latencies are not those of hardware.",
+                        kTurnUs));
     }
     identity_ = {{"substrate", "guest"},
                  {"accel", kvm_ ? "kvm" : "tcg"},
@@ -69,7 +71,8 @@ std::pair<unsigned, std::string> GuestSubstrate::jobs(const plan::Plan& plan,
             available = std::strtoull(meminfo->c_str() + at + 13, nullptr, 10) * kKiB;
             const std::uint64_t each = plan.shape.memory_bytes + kQemuBytes + options_.log_bytes;
             // A tenth stays free for the host.
-            by_memory = static_cast<unsigned>(std::max<std::uint64_t>(1, available / 10 * 9 / each));
+            by_memory =
+                static_cast<unsigned>(std::max<std::uint64_t>(1, available / 10 * 9 / each));
         }
     }
     const unsigned most = std::min(by_cpus, by_memory);
@@ -106,9 +109,9 @@ void add_shell(std::vector<ImageFile>& files) {
         auto bytes = read_file(path, 16 << 20);
         if (!bytes || !is_static_elf(*bytes)) continue;
         files.push_back({"bin/busybox", std::move(*bytes), 0755, {}});
-        for (const char* name : {"sh", "cat", "cp", "dd", "echo", "false", "grep", "head", "kill",
-                                 "ls", "mkdir", "mount", "rm", "sed", "seq", "sleep", "sync", "tail",
-                                 "tr", "true", "yes"}) {
+        for (const char* name :
+             {"sh",    "cat", "cp",  "dd",  "echo",  "false", "grep", "head", "kill", "ls", "mkdir",
+              "mount", "rm",  "sed", "seq", "sleep", "sync",  "tail", "tr",   "true", "yes"}) {
             files.push_back({fmt::format("bin/{}", name), {}, 0777, "busybox"});
         }
         return;
@@ -184,7 +187,8 @@ Result<measure::TrialRecord> GuestSubstrate::run(const TrialRequest& request,
     if (!prepared && prepared.error().code == Code::not_found) {
         record.ending = Ending::precondition_missing;
         record.evidence = fmt::format(
-            "the guest needs zram for its swap, and this kernel's modules can't be had: {}. Choose a "
+            "the guest needs zram for its swap, and this kernel's modules can't be had: {}. Choose "
+            "a "
             "kernel whose modules package is in the archive",
             prepared.error().text());
         return record;
@@ -219,10 +223,13 @@ Result<std::string> describe_added_file(const std::filesystem::path& file) {
         return fail(Code::invalid, "{}: a file for the guest needs a name without blanks",
                     file.string());
     }
-    if (bytes.starts_with("\x7f" "ELF") && !is_static_elf(bytes)) {
-        return fail(Code::invalid,
-                    "{} is dynamically linked, and the guest has no libraries: link it with -static",
-                    file.string());
+    if (bytes.starts_with("\x7f"
+                          "ELF") &&
+        !is_static_elf(bytes)) {
+        return fail(
+            Code::invalid,
+            "{} is dynamically linked, and the guest has no libraries: link it with -static",
+            file.string());
     }
     return fmt::format("{} bin/{} {}", sha256(bytes), name, whole.string());
 }

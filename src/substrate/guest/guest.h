@@ -17,8 +17,8 @@ namespace mano::substrate::guest {
 struct Options {
     std::filesystem::path cache;  // cache_folder() unless a test says otherwise
     std::uint64_t log_bytes = std::uint64_t{32} << 20;
-    Limits limits;                // wall_ns comes from the plan where that sets it
-    std::function<bool()> stop;   // asked while KVM is proved
+    Limits limits;               // wall_ns comes from the plan where that sets it
+    std::function<bool()> stop;  // asked while KVM is proved
 };
 
 class GuestSubstrate : public Substrate {

@@ -58,7 +58,8 @@ Status check(const std::vector<ImageFile>& files) {
     for (const ImageFile& file : files) {
         const std::filesystem::path path(file.path);
         bool bad = file.path.empty() || path.is_absolute();
-        for (const auto& part : path) bad = bad || part == "..";
+        for (const auto& part : path)
+            bad = bad || part == "..";
         if (bad) return fail(Code::invalid, "'{}' is no path inside the guest", file.path);
         if (!seen.insert(file.path).second) {
             return fail(Code::invalid, "two files for '{}' in the guest", file.path);
@@ -108,7 +109,8 @@ bool is_static_elf(std::string_view bytes) {
     Elf64_Ehdr head;
     if (bytes.size() < sizeof head || !bytes.starts_with(ELFMAG)) return false;
     std::memcpy(&head, bytes.data(), sizeof head);
-    if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(Elf64_Phdr)) return false;
+    if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(Elf64_Phdr))
+        return false;
     for (std::size_t i = 0; i < head.e_phnum; ++i) {
         Elf64_Phdr segment;
         const std::size_t at = i * sizeof segment;

@@ -19,8 +19,8 @@ struct ImageFile {
 };
 
 // A newc cpio archive, uncompressed (the guest would spend its time on it): fixed times, owners and
-// inode numbers; parents are made; files in the order of their paths. Duplicate paths and paths that
-// leave the root are Code::invalid.
+// inode numbers; parents are made; files in the order of their paths. Duplicate paths and paths
+// that leave the root are Code::invalid.
 Result<std::string> make_image(std::vector<ImageFile> files);
 
 // An ELF file that names no loader (PT_INTERP): the guest has neither a loader nor libraries. False

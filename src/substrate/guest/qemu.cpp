@@ -8,7 +8,8 @@ namespace mano::substrate::guest {
 
 Result<Qemu> find_qemu() {
     constexpr const char* kProgram = "qemu-system-x86_64";
-    constexpr const char* kMend = "install it: apt-get install --no-install-recommends qemu-system-x86";
+    constexpr const char* kMend =
+        "install it: apt-get install --no-install-recommends qemu-system-x86";
     const auto program = find_program(kProgram);
     if (!program) return fail(Code::environment, "{} isn't on PATH; {}", kProgram, kMend);
     auto said = run_program({program->string(), "--version"}, {}, 1 << 16);
@@ -43,29 +44,32 @@ unsigned spare_cpus(const plan::Plan& plan) {
 }
 
 std::string kernel_command_line(const Launch& launch) {
-    // panic=-1 with -no-reboot ends QEMU at a panic; oops=panic, since a kernel that has oopsed says
-    // nothing about the one that was to be measured. cryptomgr.notests: emulated CPUs have crashed
-    // kernels in their crypto self-tests, and boots are shorter. sysrq: for the dump of a hung guest.
+    // panic=-1 with -no-reboot ends QEMU at a panic; oops=panic, since a kernel that has oopsed
+    // says nothing about the one that was to be measured. cryptomgr.notests: emulated CPUs have
+    // crashed kernels in their crypto self-tests, and boots are shorter. sysrq: for the dump of a
+    // hung guest.
     std::string line =
         "console=ttyS0 loglevel=5 panic=-1 oops=panic sysrq_always_enabled psi=1 "
         "cryptomgr.notests audit=0 8250.nr_uarts=1 rdinit=/init";
     // Anything drawn at boot would make each boot another machine.
     if (launch.plan.exact) {
-        // The clock counts instructions at 1 GHz, so neither TSC nor delay loop has to be calibrated
-        // (on kernels that start their CPUs one by one, a calibration against a CPU that stands
-        // still takes minutes), and every TSC is the same one.
+        // The clock counts instructions at 1 GHz, so neither TSC nor delay loop has to be
+        // calibrated (on kernels that start their CPUs one by one, a calibration against a CPU that
+        // stands still takes minutes), and every TSC is the same one.
         line += fmt::format(" nokaslr norandmaps tsc=reliable tsc_early_khz=1000000 lpj={}",
                             1'000'000'000 / launch.hz);
         // The agent brings the others online, and leaves the spare ones alone.
         if (spare_cpus(launch.plan) > 0) line += " maxcpus=1";
     } else {
-        // The kernel counts timer interrupts while it spins for 40 ms, and panics when too few came.
-        // On a busy host an emulated CPU may well not run for so long. (Exact mode's clock stands
-        // still then; under KVM the kernel doesn't look.)
+        // The kernel counts timer interrupts while it spins for 40 ms, and panics when too few
+        // came. On a busy host an emulated CPU may well not run for so long. (Exact mode's clock
+        // stands still then; under KVM the kernel doesn't look.)
         line += " no_timer_check";
     }
-    for (const std::string& word : launch.plan.shape.extra_cmdline) line += " " + word;
-    for (const std::string& word : launch.arm.cmdline) line += " " + word;
+    for (const std::string& word : launch.plan.shape.extra_cmdline)
+        line += " " + word;
+    for (const std::string& word : launch.arm.cmdline)
+        line += " " + word;
     return line;
 }
 
@@ -73,23 +77,22 @@ std::vector<std::string> command_line(const Launch& launch) {
     const plan::GuestShape& shape = launch.plan.shape;
     const bool pvh = launch.kernel.elf && launch.kernel.pvh;
     std::vector<std::string> line{
-        launch.qemu.program.string(), "-nodefaults", "-no-user-config", "-display", "none",
-        "-nic", "none", "-no-reboot",
-        "-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
-        "-M", "pc", "-smp", fmt::format("{}", shape.cpus + spare_cpus(launch.plan)),
-        "-m", fmt::format("{}k", shape.memory_bytes / kKiB),
-        "-kernel", (pvh ? *launch.kernel.elf : launch.kernel.image).string(),
-        "-initrd", launch.image.string(), "-append", kernel_command_line(launch),
+        launch.qemu.program.string(), "-nodefaults", "-no-user-config", "-display", "none", "-nic",
+        "none", "-no-reboot", "-sandbox",
+        "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny", "-M", "pc",
+        "-smp", fmt::format("{}", shape.cpus + spare_cpus(launch.plan)), "-m",
+        fmt::format("{}k", shape.memory_bytes / kKiB), "-kernel",
+        (pvh ? *launch.kernel.elf : launch.kernel.image).string(), "-initrd", launch.image.string(),
+        "-append", kernel_command_line(launch),
         // Shared memory that isn't guest RAM: what the agent records takes nothing from the memory
         // whose shortage is measured, and survives the guest's end.
         "-object",
         fmt::format("memory-backend-file,id=log,share=on,mem-path={},size={}", escaped(launch.log),
                     launch.log_bytes),
-        "-device", "ivshmem-plain,memdev=log",
-        "-chardev", fmt::format("socket,id=console,fd={}", launch.console_fd),
-        "-serial", "chardev:console",
-        "-chardev", fmt::format("socket,id=qmp,fd={}", launch.qmp_fd),
-        "-mon", "chardev=qmp,mode=control"};
+        "-device", "ivshmem-plain,memdev=log", "-chardev",
+        fmt::format("socket,id=console,fd={}", launch.console_fd), "-serial", "chardev:console",
+        "-chardev", fmt::format("socket,id=qmp,fd={}", launch.qmp_fd), "-mon",
+        "chardev=qmp,mode=control"};
     auto add = [&line](std::initializer_list<const char*> words) {
         line.insert(line.end(), words.begin(), words.end());
     };
@@ -101,8 +104,7 @@ std::vector<std::string> command_line(const Launch& launch) {
         if (shape.cpus > 1) {
             // A filter on a hub that nothing is plugged into: a timer of our period, nothing else.
             add({"-netdev", "hubport,id=turn,hubid=0", "-object"});
-            line.push_back(
-                fmt::format("filter-buffer,id=turns,netdev=turn,interval={}", kTurnUs));
+            line.push_back(fmt::format("filter-buffer,id=turns,netdev=turn,interval={}", kTurnUs));
         }
     } else {
         add({"-accel", "tcg,thread=multi", "-cpu", "qemu64"});

@@ -20,11 +20,11 @@ struct Qemu {
 // Code::environment with the mend when there is none, or it doesn't say its version.
 Result<Qemu> find_qemu();
 
-// In exact mode QEMU runs the guest's CPUs in turn on one host thread. Before 8.1 a turn lasts until
-// the next virtual timer is due, and the CPU after the one that used up that time gets a turn of no
-// length at all: with two busy CPUs the second one never runs (and kernels that start their CPUs one
-// by one never get beyond the first). So there is a timer of our own that bounds the turns, and a
-// spare CPU behind each real one, which stays offline and takes the empty turn.
+// In exact mode QEMU runs the guest's CPUs in turn on one host thread. Before 8.1 a turn lasts
+// until the next virtual timer is due, and the CPU after the one that used up that time gets a turn
+// of no length at all: with two busy CPUs the second one never runs (and kernels that start their
+// CPUs one by one never get beyond the first). So there is a timer of our own that bounds the
+// turns, and a spare CPU behind each real one, which stays offline and takes the empty turn.
 //
 // How long a turn is, in µs of guest time: what a wake-up on another CPU may wait for. Part of a
 // result's identity.
@@ -39,12 +39,12 @@ struct Launch {
     const plan::Arm& arm;
     const kernels::Kernel& kernel;
     bool kvm = false;
-    unsigned hz = 250;              // the kernel's CONFIG_HZ (Debian's, where it isn't known)
-    std::filesystem::path image;    // initramfs
-    std::filesystem::path log;      // the record log's file
-    std::uint64_t log_bytes = 0;    // a power of two
-    int qmp_fd = -1;                // a connected socket that QEMU inherits
-    int console_fd = -1;            // another, with the serial line on it
+    unsigned hz = 250;            // the kernel's CONFIG_HZ (Debian's, where it isn't known)
+    std::filesystem::path image;  // initramfs
+    std::filesystem::path log;    // the record log's file
+    std::uint64_t log_bytes = 0;  // a power of two
+    int qmp_fd = -1;              // a connected socket that QEMU inherits
+    int console_fd = -1;          // another, with the serial line on it
 };
 std::vector<std::string> command_line(const Launch& launch);
 // The kernel's own command line in that guest.

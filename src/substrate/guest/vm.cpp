@@ -85,8 +85,10 @@ bool may_tell(std::uint16_t ending) {
         case Ending::precondition_missing:
         case Ending::pressure_missed:
         case Ending::harness_fault:
-        case Ending::probe_failed: return true;
-        default: return false;
+        case Ending::probe_failed:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -144,11 +146,16 @@ class Follower {
 
 std::string Follower::where() const {
     switch (reader_.phase()) {
-        case wire::Phase::boot: return "boot";
-        case wire::Phase::setup: return "setup";
-        case wire::Phase::pressure: return "pressure";
-        case wire::Phase::probe: return fmt::format("probe {}", reader_.phase_step() + 1);
-        case wire::Phase::done: return "end";
+        case wire::Phase::boot:
+            return "boot";
+        case wire::Phase::setup:
+            return "setup";
+        case wire::Phase::pressure:
+            return "pressure";
+        case wire::Phase::probe:
+            return fmt::format("probe {}", reader_.phase_step() + 1);
+        case wire::Phase::done:
+            return "end";
     }
     return "boot";
 }
@@ -191,9 +198,8 @@ bool Follower::read_log() {
         life_.frames.push_back(std::move(**frame));
         if (!reader_.said_goodbye()) continue;
         if (reader_.lost_frames() > 0) {
-            return end(Ending::log_full,
-                       fmt::format("the record log was full: {} records are lost",
-                                   reader_.lost_frames()));
+            return end(Ending::log_full, fmt::format("the record log was full: {} records are lost",
+                                                     reader_.lost_frames()));
         }
         return told_ || end(Ending::goodbye, {});
     }
@@ -209,14 +215,15 @@ bool Follower::judge_exit(const Exit& exit) {
         errors = clean(*said);
     }
     if (!exit.ok()) {
-        return end(Ending::qemu_died, fmt::format("QEMU ended with {} in phase {}. {}", exit.text(),
-                                                  where(), errors));
+        return end(Ending::qemu_died,
+                   fmt::format("QEMU ended with {} in phase {}. {}", exit.text(), where(), errors));
     }
     const bool booted = !life_.frames.empty();
-    return end(booted ? Ending::panic : Ending::no_boot,
-               fmt::format("the guest reset or went off in phase {} without a goodbye and without a "
-                           "panic message. Console's end:\n{}",
-                           where(), tail(text, 4096)));
+    return end(
+        booted ? Ending::panic : Ending::no_boot,
+        fmt::format("the guest reset or went off in phase {} without a goodbye and without a "
+                    "panic message. Console's end:\n{}",
+                    where(), tail(text, 4096)));
 }
 
 // A break on the serial line and a letter: '8' lets the kernel print everything on the console, 't'
@@ -231,8 +238,10 @@ void Follower::dump_tasks() {
         if (*letter == 'c' && console_bytes_.size() != before) return;
         if (!monitor.send_break() || !send_all(console_.ours.get(), letter)) return;
         // The kernel takes one letter a break, and drops a second one that comes too soon.
-        if (*letter == '8') wait_for_console(limit / 10, limit / 20);
-        else wait_for_console(limit, limit / 4);
+        if (*letter == '8')
+            wait_for_console(limit / 10, limit / 20);
+        else
+            wait_for_console(limit, limit / 4);
     }
 }
 
@@ -253,21 +262,22 @@ bool Follower::check_limits(std::uint64_t now) {
     const std::uint64_t quiet = now - beat_ns_;
     const std::uint64_t allowed = booted ? guest_.limits.hang_ns : guest_.limits.boot_ns;
     if (now - start_ns_ > guest_.limits.wall_ns) {
-        return end(Ending::wall_clock,
-                   fmt::format("the trial took more than its {} s of host time (phase {}); raise it "
-                               "with --timeout",
-                               guest_.limits.wall_ns / 1'000'000'000, where()));
+        return end(
+            Ending::wall_clock,
+            fmt::format("the trial took more than its {} s of host time (phase {}); raise it "
+                        "with --timeout",
+                        guest_.limits.wall_ns / 1'000'000'000, where()));
     }
     if (quiet <= allowed) return false;
     const std::size_t before = console_bytes_.size();
     if (!guest_.only_hello) dump_tasks();
     const std::string dump = clean(std::string_view(console_bytes_).substr(before));
-    const std::string text = fmt::format(
-        "{} for {} s of host time in phase {}. Task dump:\n{}",
-        booted ? "no heartbeat" : "no hello", quiet / 1'000'000'000, where(),
-        dump.empty() ? "(the guest didn't answer the break on its serial line)\n" +
-                           tail(clean(console_bytes_), 4096)
-                     : dump.substr(0, kMaxEvidence));
+    const std::string text =
+        fmt::format("{} for {} s of host time in phase {}. Task dump:\n{}",
+                    booted ? "no heartbeat" : "no hello", quiet / 1'000'000'000, where(),
+                    dump.empty() ? "(the guest didn't answer the break on its serial line)\n" +
+                                       tail(clean(console_bytes_), 4096)
+                                 : dump.substr(0, kMaxEvidence));
     return end(booted ? Ending::hung : Ending::no_boot, text);
 }
 
@@ -335,7 +345,8 @@ void remove_stale_folders() {
 Result<Life> live(const Guest& guest, const std::function<void(std::string_view)>& progress,
                   const std::function<bool()>& stop) {
     const std::filesystem::path parent = guests_folder();
-    MANO_ASSIGN(const TempFolder folder, TempFolder::make(parent, fmt::format("{}{}-", kFolderPrefix, ::getpid())));
+    MANO_ASSIGN(const TempFolder folder,
+                TempFolder::make(parent, fmt::format("{}{}-", kFolderPrefix, ::getpid())));
     MANO_TRY(write_file_atomic(folder.path() / "image", guest.image));
     MANO_ASSIGN(const LogMemory log, LogMemory::make(folder.path() / "log", guest.log_bytes));
     MANO_ASSIGN(Socket console, make_socket());

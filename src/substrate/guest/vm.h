@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One guest's life from power-on to its end: starts QEMU, follows the log, tells every way of ending
-// apart. Knows nothing of metrics: frames and an ending come out.
+// One guest's life from power-on to its end: starts QEMU, follows the log, tells every way of
+// ending apart. Knows nothing of metrics: frames and an ending come out.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Life {
     measure::Ending ending = measure::Ending::harness_fault;
     std::string evidence;
     std::vector<wire::Frame> frames;
-    std::string console;       // cleaned
+    std::string console;  // cleaned
     std::uint64_t lost_frames = 0;
     std::uint64_t boot_ns = 0;  // host time, power-on to hello; 0: no hello
     std::uint64_t host_ns = 0;  // host time, all of it
@@ -39,10 +39,10 @@ struct Guest {
     const plan::Arm& arm;
     const kernels::Kernel& kernel;
     bool kvm = false;
-    std::string image;             // initramfs
+    std::string image;  // initramfs
     std::uint64_t log_bytes = std::uint64_t{32} << 20;
     Limits limits;
-    bool only_hello = false;       // end well as soon as the agent has said hello
+    bool only_hello = false;  // end well as soon as the agent has said hello
 };
 
 // Removes what guests of processes that were killed left in memory.
