@@ -115,7 +115,7 @@ void levels(const std::string& spec, unsigned runs) {
     row("hold", hold);
     for (std::size_t m = 0; found && m < modes.size(); ++m) {
         row("stress-ng --vm " + modes[m], stress[m]);
-        if (median(hold.cpu_pct) > 0) {
+        if (median(hold.cpu_pct) > 0) {  // else there is no ratio
             std::printf("RATIO CPU while holding, stress-ng %s / hold: %.0f\n",
                         modes[m].empty() ? "(default)" : modes[m].c_str(),
                         median(stress[m].cpu_pct) / median(hold.cpu_pct));
@@ -128,6 +128,25 @@ void levels(const std::string& spec, unsigned runs) {
 
 double speed(double bytes, double ns) {
     return bytes / kMiB / (ns / 1e9);
+}
+
+// The same by instructions: no noise of a busy host, but no caches either.
+void exact_fill(const std::string& spec) {
+    plan::Plan plan = same_guest(spec, "");
+    plan.exact = true;
+    plan::Plan peer = plan;
+    set_hold(plan);
+    set_command(peer, fmt::format("in_guest fill whole {} {}", kWorkers, kPercent));
+    const auto record = run(plan, kernel(spec));
+    const std::string console = run(peer, kernel(spec)).console;
+    const double hold = value(record, "pressure.demand_bytes").value_or(NAN) /
+                        value(record, "pressure.fill_ns").value_or(NAN);
+    const double ratio = hold / (printed(console, "bytes") / printed(console, "ns"));
+    std::printf(
+        "RATIO hold / MADV_POPULATE_WRITE and the same filling, guest's instructions: %.3f\n",
+        ratio);
+    print_goal("hold's filling / MADV_POPULATE_WRITE and the same filling, instructions", ratio,
+               0.9, true);
 }
 
 void guest_fill(const std::string& spec, unsigned runs) {
@@ -155,6 +174,7 @@ void guest_fill(const std::string& spec, unsigned runs) {
     std::printf("RATIO hold / MADV_POPULATE_WRITE and the same filling, guest: %.3f\n", ratio);
     print_goal("hold's filling / MADV_POPULATE_WRITE and the same filling, guest", ratio, 0.9,
                true);
+    exact_fill(spec);
 }
 
 // On hardware, one worker: by CPU time, since the machine may be shared.

@@ -128,7 +128,14 @@ std::string usage_message(CLI::App& app, const CLI::ParseError& error) {
             names += (names.empty() ? "" : ", ") + name;
         return fmt::format("{}expected one of {}", where, names);
     }
-    return where + error.what();
+    const std::string text = error.what();
+    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+        const std::string option = text.substr(0, text.find_first_of(": "));
+        if (text.find("missing") != std::string::npos) return where + option + " needs a value";
+        if (text.find("override") != std::string::npos) return where + option + " takes no value";
+        return where + option + " is given more than once";
+    }
+    return where + text;
 }
 
 int refuse(const std::string& message, std::string_view verb) {
@@ -193,7 +200,7 @@ void wrap_descriptions(CLI::App& app) {
         std::string text = fill(option->get_description(), kHelpColumn);
         show_value(*option);
         // `--json=3` is a slip, not a yes.
-        if (option->get_type_size() == 0) option->disable_flag_override();
+        if (option->get_expected_max() == 0) option->disable_flag_override();
         if (text.size() <= kHelpColumn) continue;
         // Indented by the library; the last line end is its own.
         std::string lines;

@@ -87,7 +87,7 @@ Result<experiment::PlanOptions> plan_options(const RunOptions& options) {
     }
     for (const std::string& file : options.add) {
         auto described = substrate::guest::describe_added_file(file);
-        if (!described) return wrap(described.error(), "--add");
+        if (!described) return fail(Code::invalid, "--add: {}", described.error().text());
         out.added_files.push_back(std::move(*described));
     }
     return out;

@@ -30,6 +30,7 @@ struct Options {
 struct Session {
     const Options& options;
     Format format;
+    std::optional<unsigned> jobs;
     store::Store store;
     Progress progress;
     substrate::guest::GuestSubstrate guests;
@@ -79,16 +80,22 @@ std::string resume_line(const Options& options, const std::string& runset) {
     return shell_line(words);
 }
 
-Result<unsigned> wanted_jobs(const Options& options, const plan::Plan& plan, Progress& progress) {
-    if (options.jobs.empty())
-        return plan.exact ? std::max(1U, std::thread::hardware_concurrency()) : 1;
-    MANO_ASSIGN(const std::uint64_t jobs, parse_count("--jobs", options.jobs, 1, 256));
-    if (jobs > 1 && !plan.exact) {
+// nullopt: not given.
+Result<std::optional<unsigned>> parse_jobs(const std::string& text) {
+    if (text.empty()) return std::optional<unsigned>();
+    MANO_ASSIGN(const std::uint64_t jobs, parse_count("--jobs", text, 1, 256));
+    return std::optional(static_cast<unsigned>(jobs));
+}
+
+unsigned wanted_jobs(const std::optional<unsigned>& given, const plan::Plan& plan,
+                     Progress& progress) {
+    if (!given) return plan.exact ? std::max(1U, std::thread::hardware_concurrency()) : 1;
+    if (*given > 1 && !plan.exact) {
         progress.say(
             "note: trials that run at once disturb each other's timing; --jobs above 1 is "
             "meant for --exact");
     }
-    return static_cast<unsigned>(jobs);
+    return *given;
 }
 
 // Prints what there is, as long as every arm has something to say.
@@ -107,7 +114,7 @@ Status print_partial(Session& session, const store::RunSet& runset) {
 Result<int> execute(Session& session, substrate::Substrate& substrate, const std::string& runset,
                     const plan::Plan& plan, const std::vector<kernels::Kernel>& kernels) {
     runner::Options how;
-    MANO_ASSIGN(how.jobs, wanted_jobs(session.options, plan, session.progress));
+    how.jobs = wanted_jobs(session.jobs, plan, session.progress);
     how.stop = stop_requested;
     how.listen = [&session](const runner::Event& event) { session.progress.trial(event); };
     const auto outcome = runner::execute(session.store, runset, substrate, kernels, how);
@@ -230,6 +237,7 @@ Status check_resume(const Options& options, const Call& call) {
 Result<int> run(const Options& options, const Call& call) {
     catch_signals();
     MANO_ASSIGN(const Format format, chosen_format(options.format));
+    MANO_ASSIGN(const std::optional<unsigned> jobs, parse_jobs(options.jobs));
     // Everything that may be wrong with the words is said before the store is touched.
     std::optional<Planned> planned;
     if (options.resume.empty()) {
@@ -241,7 +249,11 @@ Result<int> run(const Options& options, const Call& call) {
     substrate::guest::Options guests;
     guests.cache = cache_folder();
     guests.stop = stop_requested;
-    Session session{options, format, std::move(store), Progress(options.quiet),
+    Session session{options,
+                    format,
+                    jobs,
+                    std::move(store),
+                    Progress(options.quiet),
                     substrate::guest::GuestSubstrate(std::move(guests))};
     return planned ? start(session, std::move(*planned), call.after_dashes) : resume(session);
 }

@@ -29,6 +29,12 @@ std::string number(const std::optional<double>& value) {
     return value ? fmt::format("{:.10g}", *value) : "unknown";
 }
 
+// Of host time; "-" when the trial hasn't run, or not here.
+std::string seconds(const store::StoredTrial& trial) {
+    if (!trial.done || trial.record.host_ns == 0) return "-";
+    return fmt::format("{:.1f}", static_cast<double>(trial.record.host_ns) / 1e9);
+}
+
 std::string head_text(const store::RunSet& runset) {
     const plan::Plan& plan = runset.plan;
     std::string text = fmt::format(
@@ -52,7 +58,8 @@ std::string arms_text(const store::RunSet& runset) {
     std::string text = "\narms:\n";
     for (std::size_t i = 0; i < runset.plan.arms.size(); ++i) {
         const plan::Arm& arm = runset.plan.arms[i];
-        text += fmt::format("  {}{}: {}\n", arm.name, i == 0 ? " (base)" : "", arm.kernel_spec);
+        text += fmt::format("  {}{}: {}\n", arm.name, i == 0 ? " (base)" : "",
+                            arm.kernel_spec.empty() ? "kernel unknown" : arm.kernel_spec);
         for (const std::string& word : arm.cmdline)
             text += fmt::format("      cmdline {}\n", word);
         for (const plan::Setting& setting : arm.settings)
@@ -178,14 +185,16 @@ std::string trial_text(const store::RunSet& runset, const store::StoredTrial& tr
     text += fmt::format("{}: {}, {:.1f} s\n", measure::name_of(trial.standing),
                         measure::name_of(record.ending), static_cast<double>(record.host_ns) / 1e9);
     if (!record.evidence.empty()) text += "\nevidence:\n" + record.evidence + "\n";
-    text += "\n" + values_text(runset, values_of(runset.plan, record), all);
+    // Without metrics that are judged there is nothing to choose by.
+    const bool every = all || runset.plan.key_metrics.empty();
+    text += "\n" + values_text(runset, values_of(runset.plan, record), every);
     if (const std::string losses = losses_text(record, ""); !losses.empty()) {
         text += "\nlost data:\n" + losses;
     }
-    text += "\nfacts:\n";
+    if (!record.facts.empty()) text += "\nfacts:\n";
     for (const measure::Fact& fact : record.facts)
         text += fmt::format("  {}: {}\n", fact.key, fact.value);
-    text += "\nend of the console:\n" + console_tail(record.console);
+    if (!record.console.empty()) text += "\nend of the console:\n" + console_tail(record.console);
     return printable(text);
 }
 
