@@ -37,7 +37,7 @@ void note(const std::vector<std::string>& program, Cost& cost) {
 const char* source_name(unsigned source) {
     switch (source) {
         case 1:
-            return "stat_refresh, vmstat";
+            return "vmstat (after stat_refresh)";
         case 2:
             return "meminfo";
         case 3:
