@@ -81,7 +81,7 @@ TEST(Parse, ShmChurnIsWhatItsTextSays) {
     ASSERT_EQ(base.cases.size(), 1u);
     const plan::TrialPlan& trial = base.cases[0].trial;
     EXPECT_EQ(trial.probe.id, plan::LoadId::shm);
-    EXPECT_EQ(trial.probe.values, (std::vector<std::int64_t>{4, 8 << 20, 3'000'000'000, 8}));
+    EXPECT_EQ(trial.probe.values, (std::vector<std::int64_t>{4, 8 << 20, 2'000'000'000, 32}));
     EXPECT_EQ(trial.pressure.values, (std::vector<std::int64_t>{64}));
     ASSERT_EQ(trial.counters.size(), 4u);
     EXPECT_EQ(trial.counters[2],
