@@ -23,6 +23,8 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kLeastMemory = 1 * kGiB;
 // A kernel from a package takes 100 to 180 MB in the cache, the package index 65 MB.
 constexpr std::uint64_t kLeastDisk = 512 * kMiB;
+// An initramfs and the record log of each guest that runs.
+constexpr std::uint64_t kLeastRuntime = 128 * kMiB;
 
 // The folder itself, or the nearest above it that is there.
 fs::path existing(fs::path path) {
@@ -37,19 +39,26 @@ bool is_writable(const fs::path& path) {
     return ::access(existing(path).c_str(), W_OK) == 0;
 }
 
-Check check_folder(std::string name, const fs::path& folder) {
+// As the guests choose it: memory where there is some.
+fs::path guests_folder() {
+    return ::access("/dev/shm", W_OK) == 0 ? fs::path("/dev/shm") : runtime_folder();
+}
+
+Check check_folder(std::string name, const fs::path& folder, std::uint64_t least) {
     std::error_code error;
     const fs::space_info space = fs::space(existing(folder), error);
     Check check{std::move(name), true, true, "", ""};
     if (!is_writable(folder)) {
         check.found = false;
         check.detail = folder.string() + " can't be written";
-        check.mend = "make it writable, or choose another place with XDG_CACHE_HOME, XDG_DATA_HOME";
-    } else if (!error && space.available < kLeastDisk) {
+        check.mend =
+            "make it writable, or choose another place with XDG_CACHE_HOME, XDG_RUNTIME_DIR";
+    } else if (!error && space.available < least) {
         check.found = false;
         check.detail = fmt::format("{}: {} free, wanted {}", folder.string(),
-                                   show_bytes(space.available), show_bytes(kLeastDisk));
-        check.mend = "free some space, or choose another place with XDG_CACHE_HOME, XDG_DATA_HOME";
+                                   show_bytes(space.available), show_bytes(least));
+        check.mend =
+            "free some space, or choose another place with XDG_CACHE_HOME, XDG_RUNTIME_DIR";
     } else {
         check.detail = fmt::format("{}, {} free", folder.string(),
                                    error ? "unknown" : show_bytes(space.available));
@@ -183,8 +192,8 @@ std::vector<Check> check_machine(const fs::path& store) {
                       busybox ? "a shell for the probe `command`" : "not installed",
                       "apt-get install busybox-static (only for shell lines after --)"});
     checks.push_back(check_memory());
-    checks.push_back(check_folder("cache", cache_folder()));
-    checks.push_back(check_folder("running guests", runtime_folder()));
+    checks.push_back(check_folder("cache", cache_folder(), kLeastDisk));
+    checks.push_back(check_folder("running guests", guests_folder(), kLeastRuntime));
     checks.push_back(check_store(store));
     check_live(checks);
     return checks;

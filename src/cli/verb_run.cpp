@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // run: plan, kernels, guests, store, table. A run that was broken off goes on with --resume.
+#include <algorithm>
 #include <CLI/CLI.hpp>
 #include <thread>
 
@@ -201,6 +202,10 @@ Result<int> resume(Session& session) {
         MANO_ASSIGN(const store::RunSet whole, session.store.load(runset.id, true, false));
         return print_result(whole, {}, session.format);
     }
+    const auto left = std::count_if(runset.trials.begin(), runset.trials.end(),
+                                    [](const store::StoredTrial& trial) { return !trial.done; });
+    session.progress.say(
+        fmt::format("run set {}: {} of {} trials are left", runset.id, left, runset.trials.size()));
     MANO_ASSIGN(const std::vector<kernels::Kernel> kernels, same_kernels(session, runset));
     MANO_TRY(session.guests.prepare(runset.plan, kernels));
     const std::string differing = differing_keys(runset.identity, session.guests.identity());

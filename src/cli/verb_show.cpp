@@ -91,10 +91,7 @@ std::string trials_text(const store::RunSet& runset) {
     std::vector<std::vector<std::string>> rows{
         {"trial", "seconds", "seed", "arm", "case", "standing", "ending"}};
     for (const store::StoredTrial& trial : runset.trials) {
-        rows.push_back({fmt::format("{}", trial.planned.position),
-                        trial.done
-                            ? fmt::format("{:.1f}", static_cast<double>(trial.record.host_ns) / 1e9)
-                            : "-",
+        rows.push_back({fmt::format("{}", trial.planned.position), seconds(trial),
                         fmt::format("{}", trial.planned.seed),
                         runset.plan.arms.at(trial.planned.arm).name, case_name(runset, trial),
                         trial.done ? std::string(measure::name_of(trial.standing)) : "planned",
@@ -182,8 +179,8 @@ std::string trial_text(const store::RunSet& runset, const store::StoredTrial& tr
         runset.plan.arms.at(trial.planned.arm).name, case_name(runset, trial), trial.planned.seed);
     if (!trial.done) return printable(text + "planned, not run yet\n");
     const measure::TrialRecord& record = trial.record;
-    text += fmt::format("{}: {}, {:.1f} s\n", measure::name_of(trial.standing),
-                        measure::name_of(record.ending), static_cast<double>(record.host_ns) / 1e9);
+    text += fmt::format("{}: {}, {} s\n", measure::name_of(trial.standing),
+                        measure::name_of(record.ending), seconds(trial));
     if (!record.evidence.empty()) text += "\nevidence:\n" + record.evidence + "\n";
     // Without metrics that are judged there is nothing to choose by.
     const bool every = all || runset.plan.key_metrics.empty();

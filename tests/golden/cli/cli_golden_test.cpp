@@ -77,7 +77,8 @@ class Place {
         std::vector<std::string> words{MANO_PROGRAM};
         words.insert(words.end(), arguments.begin(), arguments.end());
         environment.insert(environment.begin(),
-                           {"XDG_CACHE_HOME=" + path("cache"), "XDG_DATA_HOME=" + path("data"),
+                           {"PATH=/nonexistent",  // no QEMU, no apt: nothing boots or is fetched
+                            "XDG_CACHE_HOME=" + path("cache"), "XDG_DATA_HOME=" + path("data"),
                             "XDG_RUNTIME_DIR=" + path("run"), "HOME=" + root(), "LC_ALL=C"});
         SpawnOptions options;
         options.folder = root();
@@ -199,12 +200,12 @@ TEST(CliGolden, StoreWithoutGuests) {
 
 TEST(Cli, DoctorNamesWhatIsMissingAndTheLineThatMendsIt) {
     const Place place;
-    const auto output = place.run({"doctor"}, {"PATH=/nonexistent"});
+    const auto output = place.run({"doctor"});
     ASSERT_TRUE(output);
     EXPECT_EQ(output->exit.code, 2);
     EXPECT_THAT(output->out, HasSubstr("MISSING  QEMU"));
     EXPECT_THAT(output->out, HasSubstr("apt-get install --no-install-recommends qemu-system-x86"));
-    const auto json = place.run({"doctor", "--json"}, {"PATH=/nonexistent"});
+    const auto json = place.run({"doctor", "--json"});
     ASSERT_TRUE(json);
     EXPECT_EQ(json->exit.code, 2);
     EXPECT_THAT(json->out, HasSubstr(R"("ok": false)"));
