@@ -9,8 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 
 #include "base/file.h"
 #include "base/process.h"
@@ -92,6 +94,23 @@ bool may_tell(std::uint16_t ending) {
     }
 }
 
+// How long the thread of the process that waited most has been runnable without a CPU, ever
+// (/proc/PID/task/TID/schedstat: ns on a CPU, ns waiting, turns). 0 where the kernel doesn't say.
+std::uint64_t waited_ns(pid_t pid) {
+    std::uint64_t most = 0;
+    std::error_code ignored;
+    const std::filesystem::path tasks = fmt::format("/proc/{}/task", pid);
+    for (const auto& task : std::filesystem::directory_iterator(tasks, ignored)) {
+        const auto text = read_file(task.path() / "schedstat", 256);
+        const std::size_t blank = text ? text->find(' ') : std::string::npos;
+        if (blank == std::string::npos) continue;
+        std::uint64_t waited = 0;
+        std::from_chars(text->data() + blank + 1, text->data() + text->size(), waited);
+        most = std::max(most, waited);
+    }
+    return most;
+}
+
 // Follows one running guest.
 class Follower {
   public:
@@ -137,6 +156,7 @@ class Follower {
     Fd errors_;  // QEMU's standard error, a file
     std::uint64_t start_ns_;
     std::uint64_t beat_ns_;
+    std::uint64_t waited_at_beat_ns_ = 0;
     std::uint64_t last_beat_ = 0;
     std::string console_bytes_;
     std::string said_;
@@ -259,7 +279,7 @@ void Follower::wait_for_console(std::uint64_t limit_ns, std::uint64_t quiet_ns) 
 
 bool Follower::check_limits(std::uint64_t now) {
     const bool booted = !life_.frames.empty();
-    const std::uint64_t quiet = now - beat_ns_;
+    const std::uint64_t silent = now - beat_ns_;
     const std::uint64_t allowed = booted ? guest_.limits.hang_ns : guest_.limits.boot_ns;
     if (now - start_ns_ > guest_.limits.wall_ns) {
         return end(
@@ -268,6 +288,12 @@ bool Follower::check_limits(std::uint64_t now) {
                         "with --timeout",
                         guest_.limits.wall_ns / 1'000'000'000, where()));
     }
+    if (silent <= allowed) return false;
+    // A busy host that doesn't let QEMU run is no fault of the guest's: time that its threads spent
+    // waiting for a CPU isn't counted.
+    const std::uint64_t waited = waited_ns(child_.pid());
+    const std::uint64_t starved = waited > waited_at_beat_ns_ ? waited - waited_at_beat_ns_ : 0;
+    const std::uint64_t quiet = silent > starved ? silent - starved : 0;
     if (quiet <= allowed) return false;
     const std::size_t before = console_bytes_.size();
     if (!guest_.only_hello) dump_tasks();
@@ -290,6 +316,7 @@ bool Follower::step(const std::function<void(std::string_view)>& progress) {
     if (beat != last_beat_) {
         last_beat_ = beat;
         beat_ns_ = now;
+        waited_at_beat_ns_ = waited_ns(child_.pid());
     }
     if (std::string phase = where(); phase != said_) {
         said_ = std::move(phase);
