@@ -49,13 +49,8 @@ Result<int> compare(const Options& options) {
         runsets.push_back(std::move(runset));
     }
     if (runsets.size() == 1) return print_result(runsets.front(), how, format);
-    auto merged = report::merge(runsets, options.force);
-    if (!merged && !options.force) {
-        return wrap(merged.error(),
-                    "these run sets can't be compared (--force does it all the same)");
-    }
-    if (!merged) return tl::unexpected<Error>(merged.error());
-    return print_result(*merged, how, format);
+    MANO_ASSIGN(const store::RunSet merged, report::merge(runsets, options.force));
+    return print_result(merged, how, format);
 }
 
 constexpr std::string_view kFooter =

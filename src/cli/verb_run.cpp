@@ -156,7 +156,8 @@ Result<int> start(Session& session, Planned planned, const std::vector<std::stri
         session.progress.say("note: " + remark);
     runset.plan = plan;
     MANO_ASSIGN(const std::string id, session.store.create(runset));
-    session.progress.say(fmt::format("run set {}: {} trials", id, plan.trials.size()));
+    session.progress.say(fmt::format("run set {}: {} trial{}", id, plan.trials.size(),
+                                     plan.trials.size() == 1 ? "" : "s"));
     return execute(session, session.guests, id, plan, kernels);
 }
 
