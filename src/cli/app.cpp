@@ -130,7 +130,8 @@ std::string usage_message(CLI::App& app, const CLI::ParseError& error) {
     }
     const std::string text = error.what();
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-        const std::string option = text.substr(0, text.find_first_of(": "));
+        std::string option = text.substr(0, text.find_first_of(": "));
+        if (!option.starts_with("-")) option.insert(0, "--");
         if (text.find("missing") != std::string::npos) return where + option + " needs a value";
         if (text.find("override") != std::string::npos) return where + option + " takes no value";
         return where + option + " is given more than once";
