@@ -44,7 +44,8 @@ struct Share {
 // What each worker owns, in whole chunks; computed alike by PID 1 and the workers.
 Share share_of(const Agent& agent) {
     const plan::LoadView& load = agent.plan.pressure;
-    const auto workers = static_cast<std::uint64_t>(load.value(kWorkers));
+    const auto workers =
+        static_cast<std::uint64_t>(load.value(kWorkers) > 0 ? load.value(kWorkers) : 1);
     const auto punch = static_cast<std::uint64_t>(load.value(kPunch));
     const std::uint64_t page = agent.page_bytes;
     Share share;

@@ -61,7 +61,8 @@ void split(std::string_view text) {
 // The program's path in the image: as given, or in /bin.
 const char* program_path() {
     static Path path;
-    const std::string_view name(command.arguments[0]);
+    // A command of blanks names no program.
+    const std::string_view name(command.arguments[0] != nullptr ? command.arguments[0] : "");
     path = name.find('/') == std::string_view::npos ? Path("/bin/", name) : Path(name);
     return path.c_str();
 }
