@@ -208,12 +208,13 @@ TEST(Seeds, DifferInShmChurn) {
 }
 
 TEST(Seeds, DifferInMthpFault) {
-    // Smaller than shipped, but above the half GiB below which kernels switch THP's reclaim off,
-    // and with base pages in the pressure: only their holes are free memory at once.
+    // Smaller than shipped, but above the half GiB below which kernels switch THP's reclaim off.
+    // Many holes in base pages: that memory is free at once, and compaction has work.
     expect_seeds_matter(shipped("mthp-fault",
                                 {{"guest.memory", "640MiB"},
                                  {"guest.zram", "320MiB"},
                                  {"pressure.folio", "0"},
+                                 {"pressure.punch", "20%"},
                                  {"probe.size", "64MiB"},
                                  {"probe.duration", "200ms"},
                                  {"run.iterations", "2"}},

@@ -148,6 +148,26 @@ TEST(CommandLine, TheKernelsOwn) {
     EXPECT_THAT(line, ::testing::EndsWith(" shape=1 arm=1 arm=2")) << "the arm has the last word";
 }
 
+// Why: qemu.h, above kTurnUs.
+TEST(CommandLine, ExactModeGivesEveryCpuItsTurn) {
+    Setting setting;
+    setting.plan.exact = true;
+    setting.plan.shape.cpus = 4;
+    EXPECT_EQ(spare_cpus(setting.plan), 3U);
+    EXPECT_EQ(setting.after("-smp"), "7");
+    EXPECT_THAT(setting.after("-append"), HasSubstr(" maxcpus=1"))
+        << "the agent brings up the rest";
+    EXPECT_THAT(setting.words(),
+                Contains(fmt::format("filter-buffer,id=turns,netdev=turn,interval={}", kTurnUs)));
+    setting.plan.shape.cpus = 1;
+    EXPECT_EQ(setting.after("-smp"), "1");
+    EXPECT_EQ(setting.after("-netdev"), "");
+    EXPECT_THAT(setting.after("-append"), Not(HasSubstr("maxcpus")));
+    setting.plan.shape.cpus = 4;
+    setting.plan.exact = false;
+    EXPECT_EQ(setting.after("-smp"), "4");
+}
+
 // A program of our own on PATH, under QEMU's name.
 class FindQemu : public ::testing::Test {
   protected:
