@@ -46,6 +46,7 @@ constexpr std::string_view kFooter =
 
 std::vector<std::string_view> verb_names() {
     std::vector<std::string_view> names;
+    names.reserve(std::size(kVerbs));
     for (const Verb& verb : kVerbs)
         names.push_back(verb.name);
     return names;
