@@ -106,7 +106,7 @@ int hold_work(Agent& agent, unsigned index) {
         ::pause();
 }
 
-std::uint64_t kb_of(const char* path, std::string_view key, bool& found) {
+std::uint64_t number_in(const char* path, std::string_view key, bool& found) {
     static char buffer[8192];
     return number_after(read_small(path, buffer).text, key, found);
 }
@@ -133,12 +133,12 @@ Level read_level(const Agent& agent) {
 
 std::uint64_t load_cpu_us() {
     bool found = false;
-    return kb_of(MANO_CGROUP "/load/cpu.stat", "usage_usec", found);
+    return number_in(MANO_CGROUP "/load/cpu.stat", "usage_usec", found);
 }
 
 std::uint64_t oom_kills(const char* events) {
     bool found = false;
-    return kb_of(events, "oom_kill", found);
+    return number_in(events, "oom_kill", found);
 }
 
 bool crew_whole(Agent& agent) {
@@ -154,7 +154,7 @@ bool crew_whole(Agent& agent) {
 bool has_memory_for(Agent& agent, std::uint64_t available) {
     const plan::LoadView& load = agent.plan.pressure;
     bool found = false;
-    const std::uint64_t swap = kb_of("/proc/meminfo", "SwapFree", found) * 1024;
+    const std::uint64_t swap = number_in("/proc/meminfo", "SwapFree", found) * 1024;
     const auto demand_ppm = static_cast<std::uint64_t>(load.value(kDemand));
     if (demand_ppm >= 950'000 && swap == 0) {
         end_trial(agent, Ending::precondition_missing,
@@ -181,7 +181,7 @@ bool has_memory_for(Agent& agent, std::uint64_t available) {
 bool hold_start(Agent& agent) {
     const plan::LoadView& load = agent.plan.pressure;
     bool found = false;
-    const std::uint64_t available = kb_of("/proc/meminfo", "MemAvailable", found) * 1024;
+    const std::uint64_t available = number_in("/proc/meminfo", "MemAvailable", found) * 1024;
     if (!found) {
         end_trial(agent, Ending::precondition_missing, "/proc/meminfo has no MemAvailable");
         return false;
