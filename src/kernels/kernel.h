@@ -48,6 +48,9 @@ struct Kernel {
     bool pvh = false;                              // the ELF carries the PVH entry note
     std::optional<std::filesystem::path> modules;  // folder with *.ko[.xz|.zst|.gz] below it
     std::optional<std::filesystem::path> config;   // its .config
+    // Kernels built here: headers, scripts and Module.symvers, against which modules are built
+    // (module_build.h).
+    std::optional<std::filesystem::path> devel;
 };
 
 // Says what goes on ("downloading linux-binary-7.3.4+deb13-cloud-amd64", done/total in bytes, total
