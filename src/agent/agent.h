@@ -33,6 +33,7 @@ struct WorkerCell {
     std::atomic<std::uint64_t> sum_ns;
     std::atomic<std::uint64_t> max_ns;
     std::atomic<std::uint64_t> bytes;  // owned (pressure) or touched (probe)
+    std::atomic<std::int64_t> adjust;  // hold: bytes to take (or, negative, to give back)
 };
 
 // The shared block of one load (pressure or probe).
@@ -65,6 +66,8 @@ struct Agent {
     std::uint64_t load_cpu_us_at_hold = 0;
     std::uint64_t hold_since_ns = 0;
     std::uint64_t demand_bytes = 0;
+    std::uint64_t load_faults = 0;  // major faults of the pressure at the iteration's start
+    std::uint64_t late_ns = 0;      // the worst of PID 1's own appointments
     std::uint64_t faults = 0;  // PID 1's own, from an iteration's first reading to its last
 };
 

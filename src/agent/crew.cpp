@@ -81,6 +81,7 @@ bool start_crew(Agent& agent, Crew& crew, unsigned size, int oom_score_adj, Work
         cell.sum_ns = 0;
         cell.max_ns = 0;
         cell.bytes = 0;
+        cell.adjust = 0;
         const pid_t pid = ::fork();
         if (pid == 0) {
             ::setpgid(0, 0);

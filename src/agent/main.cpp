@@ -161,11 +161,13 @@ bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t i
     probe.report(agent, iteration);
     if (pressure_died()) return pressure.verify(agent, iteration, 1);
     if (!probe_went_well()) return false;
+    agent.log.value("probe.success", 1, iteration);
     return pressure.verify(agent, iteration, 1);
 }
 
 void own_cost() {
     agent.log.value("agent.page_faults", static_cast<double>(agent.faults));
+    agent.log.value("agent.late_ns_max", static_cast<double>(agent.late_ns));
     char buffer[128];
     bool found = false;
     // /proc/self/statm: size, resident … in pages.
@@ -185,7 +187,11 @@ void run_trial(const Pressure& pressure, const Probe& probe) {
     for (std::uint32_t i = 0; going && i < agent.plan.iterations; ++i) {
         const std::uint64_t gap = agent.plan.iteration_gap_ns;
         if (gap > 0) {
-            wait_until(agent, gap / 2 + rng.below(gap), [](Agent&) { return false; });
+            const std::uint64_t wait = gap / 2 + rng.below(gap);
+            const std::uint64_t due = now_ns() + wait;
+            wait_until(agent, wait, [](Agent&) { return false; });
+            const std::uint64_t late = now_ns() - due;
+            if (late > agent.late_ns) agent.late_ns = late;
         }
         going = run_iteration(pressure, probe, i);
     }
@@ -200,6 +206,7 @@ void live() {
         return;
     }
     agent.log.phase(wire::Phase::setup);
+    agent.log.value("trial.boot_ns", static_cast<double>(now_ns()));
     if (!set_up()) return;
     const Pressure* pressure = find_pressure(agent.plan.pressure.id);
     const Probe* probe = find_probe(agent.plan.probe.id);

@@ -38,7 +38,9 @@ std::string settings_table(std::span<const SettingDef> defs) {
     std::string text(kHead);
     for (const SettingDef& def : defs) {
         std::string fallback = show_value(def.param, {def.param.fallback, {}});
-        if (def.param.type == plan::ParamType::text) fallback = plan::GuestShape{}.thp;
+        const plan::GuestShape shape;
+        if (def.param.name == "thp") fallback = shape.thp;
+        if (def.param.name == "thp_defrag") fallback = shape.thp_defrag;
         if (def.optional) fallback = "-";
         text += row(def.param, def.choices, fallback);
     }

@@ -23,6 +23,8 @@ constexpr auto kMiBytes = static_cast<std::int64_t>(kMiB);
 constexpr auto kGiBytes = static_cast<std::int64_t>(kGiB);
 
 constexpr std::array<std::string_view, 3> kThp{"always", "madvise", "never"};
+constexpr std::array<std::string_view, 5> kDefrag{"always", "defer", "defer+madvise", "madvise",
+                                                  "never"};
 constexpr std::array<std::string_view, 4> kMthp{"always", "madvise", "inherit", "never"};
 constexpr std::array<std::string_view, 6> kCompressors{"lz4",     "lz4hc", "lzo",
                                                        "lzo-rle", "zstd",  "deflate"};
@@ -49,6 +51,11 @@ constexpr std::array kGuest{
                 "transparent huge pages of the PMD's size, as in "
                 "/sys/kernel/mm/transparent_hugepage/enabled"},
                kThp},
+    SettingDef{{"thp_defrag", ParamType::text, "", 0, 0, 0,
+                "whose faults reclaim and compact for a large folio, as in "
+                "/sys/kernel/mm/transparent_hugepage/defrag; set wherever large folios are given "
+                "out, since kernels switch it off in guests below 512 MiB"},
+               kDefrag},
 };
 
 constexpr std::array kRun{
@@ -189,6 +196,7 @@ void set_guest(const Draft& draft, std::string_view key, const Held& held) {
     if (key == "zram_compressor") shape.zram_compressor = held.text;
     if (key == "lru_gen") shape.lru_gen = number != 0;
     if (key == "thp") shape.thp = held.text;
+    if (key == "thp_defrag") shape.thp_defrag = held.text;
 }
 
 void set_run(const Draft& draft, std::string_view key, const Held& held) {
@@ -206,6 +214,7 @@ std::optional<Held> get_guest(const plan::GuestShape& shape, std::string_view ke
     if (key == "cpus") return Held{shape.cpus, {}};
     if (key == "zram") return Held{static_cast<std::int64_t>(shape.zram_bytes), {}};
     if (key == "thp") return Held{0, shape.thp};
+    if (key == "thp_defrag") return Held{0, shape.thp_defrag};
     if (key == "lru_gen" && shape.lru_gen) return Held{*shape.lru_gen ? 1 : 0, {}};
     if (key == "zram_compressor" && !shape.zram_compressor.empty()) {
         return Held{0, shape.zram_compressor};
@@ -425,10 +434,13 @@ void finish_settings(Draft draft) {
     }
     const std::string thp = "/sys/kernel/mm/transparent_hugepage/";
     put(settings, thp + "enabled", shape.thp, shape.thp != "never");
+    bool folios = shape.thp != "never";
     for (const auto& [folio, mode] : shape.mthp) {
         put(settings, fmt::format("{}hugepages-{}kB/enabled", thp, folio / kKiB), mode,
             mode != "never");
+        folios = folios || mode != "never";
     }
+    if (folios) put(settings, thp + "defrag", shape.thp_defrag, true);
     draft.trial.swap = {shape.zram_bytes, shape.zram_bytes > 0 ? shape.zram_compressor : ""};
 }
 

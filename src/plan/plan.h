@@ -19,10 +19,11 @@ namespace mano::plan {
 struct GuestShape {
     std::uint64_t memory_bytes = 0;
     std::uint32_t cpus = 1;
-    std::uint64_t zram_bytes = 0;  // 0: no swap
-    std::string zram_compressor;   // set explicitly: kernels differ in their default
-    std::optional<bool> lru_gen;   // nullopt: leave the kernel's default (a confounder)
-    std::string thp = "never";     // always | madvise | never, for the PMD size
+    std::uint64_t zram_bytes = 0;        // 0: no swap
+    std::string zram_compressor;         // set explicitly: kernels differ in their default
+    std::optional<bool> lru_gen;         // nullopt: leave the kernel's default (a confounder)
+    std::string thp = "never";           // always | madvise | never, for the PMD size
+    std::string thp_defrag = "madvise";  // always | defer | defer+madvise | madvise | never
     std::map<std::uint64_t, std::string> mthp;  // folio bytes → always|madvise|inherit|never
     std::vector<std::string> extra_cmdline;
     bool operator==(const GuestShape&) const = default;

@@ -80,6 +80,10 @@ class Writer {
     void operator()(const char* key, T& value) {
         out_[key] = to(value);
     }
+    template <typename T>
+    void added(const char* key, T& value, const T& otherwise) {
+        if (!(value == otherwise)) (*this)(key, value);
+    }
     json take() { return std::move(out_); }
 
   private:
@@ -140,6 +144,13 @@ class Reader {
         if (found == in_.end()) throw Fault{path + " is missing"};
         ++seen_;
         from(*found, value, path);
+    }
+    // A key that plans didn't always have: written only where it says something else than
+    // `otherwise`, so that older plans can be read and keep their hash.
+    template <typename T>
+    void added(const char* key, T& value, const T& otherwise) {
+        value = otherwise;
+        if (in_.contains(key)) (*this)(key, value);
     }
     // Equal plans have equal texts, so a text with more in it is no plan's.
     void finish() const {
@@ -239,6 +250,7 @@ void fields(Archive& archive, GuestShape& shape) {
     archive("zram_compressor", shape.zram_compressor);
     archive("lru_gen", shape.lru_gen);
     archive("thp", shape.thp);
+    archive.added("thp_defrag", shape.thp_defrag, std::string("madvise"));
     archive("mthp", shape.mthp);
     archive("extra_cmdline", shape.extra_cmdline);
 }

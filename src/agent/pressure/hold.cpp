@@ -30,11 +30,13 @@ enum Param : std::size_t {
     kSettle,
     kTolerance,
 };
-enum Step : std::uint32_t { kMapping, kPopulating };
-constexpr const char* kSteps[] = {"mmap of its memory", "MADV_POPULATE_WRITE"};
+enum Step : std::uint32_t { kMapping, kPopulating, kCorrecting };
+constexpr const char* kSteps[] = {"mmap of its memory", "MADV_POPULATE_WRITE",
+                                  "MADV_POPULATE_WRITE of what had gone"};
 
 constexpr std::uint64_t kPpm = 1'000'000;
 constexpr std::uint64_t kHuge = std::uint64_t{2} << 20;
+constexpr std::uint64_t kRoomShare = 4;  // a worker can make up for a quarter of its share
 
 struct Share {
     std::uint64_t owned = 0;   // after punching
@@ -70,6 +72,46 @@ void punch_holes(const Agent& agent, char* memory, const Share& share, Rng& rng)
     }
 }
 
+// What a worker holds: its memory, and room behind it to make up for what goes.
+struct Holding {
+    char* memory = nullptr;
+    std::uint64_t filled = 0;  // from the start
+    std::uint64_t room = 0;
+};
+
+// Takes or gives back at the end of what is filled. 0, or an errno.
+int correct(Holding& holding, std::int64_t adjust, Filler& filler) {
+    if (adjust < 0) {
+        const auto wanted = static_cast<std::uint64_t>(-adjust);
+        const std::uint64_t give = wanted < holding.filled ? wanted : holding.filled;
+        holding.filled -= give;
+        return ::madvise(holding.memory + holding.filled, give, MADV_DONTNEED) == 0 ? 0 : errno;
+    }
+    const auto wanted = static_cast<std::uint64_t>(adjust);
+    const std::uint64_t left = holding.room - holding.filled;
+    const std::uint64_t take = wanted < left ? wanted : left;
+    const int error = populate_and_fill(holding.memory + holding.filled, take, filler);
+    if (error == 0) holding.filled += take;
+    return error;
+}
+
+// Sleeps until PID 1 asks for a correction.
+[[noreturn]] void hold_on(WorkerCell& cell, Holding& holding, Filler& filler) {
+    sigset_t asked;
+    sigemptyset(&asked);
+    sigaddset(&asked, SIGUSR1);
+    while (true) {
+        int signal = 0;
+        if (::sigwait(&asked, &signal) != 0) continue;
+        const int error = correct(holding, cell.adjust, filler);
+        if (error != 0) {
+            cell.error_at = kCorrecting;
+            cell.error = static_cast<std::uint32_t>(error);
+        }
+        cell.ready = 1;
+    }
+}
+
 int hold_work(Agent& agent, unsigned index) {
     const plan::LoadView& load = agent.plan.pressure;
     WorkerCell& cell = agent.pressure.block->workers[index];
@@ -81,29 +123,35 @@ int hold_work(Agent& agent, unsigned index) {
         cell.ready = 1;
         return 1;
     };
-    const std::uint64_t span = share.mapped + 2 * kHuge;
-    auto* base = static_cast<char*>(::mmap(nullptr, span, PROT_READ | PROT_WRITE,
+    sigset_t asked;
+    sigemptyset(&asked);
+    sigaddset(&asked, SIGUSR1);
+    ::sigprocmask(SIG_BLOCK, &asked, nullptr);
+    const std::uint64_t room = share.mapped + share.owned / kRoomShare;
+    auto* base = static_cast<char*>(::mmap(nullptr, room + 2 * kHuge, PROT_READ | PROT_WRITE,
                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (base == MAP_FAILED) return refused(kMapping);
     const auto address = reinterpret_cast<std::uintptr_t>(base);
-    char* memory = base + ((address + kHuge - 1) / kHuge * kHuge - address);
+    Holding holding;
+    holding.memory = base + ((address + kHuge - 1) / kHuge * kHuge - address);
+    holding.filled = share.mapped;
+    holding.room = room;
     const bool folios = load.value(kFolio) > static_cast<std::int64_t>(agent.page_bytes);
-    ::madvise(memory, share.mapped, folios ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    ::madvise(holding.memory, room, folios ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 
     static Filler filler(rng, static_cast<std::uint64_t>(load.value(kCompressible)),
                          agent.page_bytes);
     const std::uint64_t start = now_ns();
-    if (const int error = populate_and_fill(memory, share.mapped, filler); error != 0) {
+    if (const int error = populate_and_fill(holding.memory, share.mapped, filler); error != 0) {
         errno = error;
         return refused(kPopulating);
     }
-    punch_holes(agent, memory, share, rng);
+    punch_holes(agent, holding.memory, share, rng);
     cell.time_ns = now_ns() - start;
     cell.cpu_ns = cpu_ns();
     cell.bytes = share.owned;
     cell.ready = 1;
-    while (true)
-        ::pause();
+    hold_on(cell, holding, filler);
 }
 
 std::uint64_t number_in(const char* path, std::string_view key, bool& found) {
@@ -117,23 +165,41 @@ struct Level {
     std::uint64_t bytes() const { return resident + swapped; }
 };
 
+void add_level(Level& level, pid_t pid) {
+    const Path path("/proc/", pid, "/status");
+    static char buffer[8192];
+    const std::string_view text = read_small(path.c_str(), buffer).text;
+    bool found = false;
+    level.resident += number_after(text, "RssAnon", found) * 1024;
+    level.swapped += number_after(text, "VmSwap", found) * 1024;
+}
+
 Level read_level(const Agent& agent) {
     Level level;
     for (unsigned i = 0; i < agent.pressure.size; ++i) {
-        if (agent.pressure.pids[i] <= 0) continue;
-        const Path path("/proc/", agent.pressure.pids[i], "/status");
-        static char buffer[8192];
-        const std::string_view text = read_small(path.c_str(), buffer).text;
-        bool found = false;
-        level.resident += number_after(text, "RssAnon", found) * 1024;
-        level.swapped += number_after(text, "VmSwap", found) * 1024;
+        if (agent.pressure.pids[i] > 0) add_level(level, agent.pressure.pids[i]);
     }
     return level;
+}
+
+// How far the level is off the demand, as a share of it.
+double off_by(const Agent& agent, const Level& level) {
+    return static_cast<double>(level.bytes()) / static_cast<double>(agent.demand_bytes) - 1.0;
+}
+
+double tolerance_of(const Agent& agent) {
+    return static_cast<double>(agent.plan.pressure.value(kTolerance)) / static_cast<double>(kPpm);
 }
 
 std::uint64_t load_cpu_us() {
     bool found = false;
     return number_in(MANO_CGROUP "/load/cpu.stat", "usage_usec", found);
+}
+
+// Of the workers, so far: what they had lost to swap and needed again.
+std::uint64_t load_major_faults() {
+    bool found = false;
+    return number_in(MANO_CGROUP "/load/memory.stat", "pgmajfault", found);
 }
 
 std::uint64_t oom_kills(const char* events) {
@@ -149,6 +215,48 @@ bool crew_whole(Agent& agent) {
                                : "a worker that held memory ended",
                         " (signal ", agent.pressure.kill_signal, ")"));
     return false;
+}
+
+bool crew_refused(Agent& agent) {
+    for (unsigned i = 0; i < agent.pressure.size; ++i) {
+        const WorkerCell& cell = agent.pressure.block->workers[i];
+        if (cell.error == 0) continue;
+        end_trial(agent, Ending::pressure_missed,
+                  Text<128>("a worker was refused ", std::string_view(kSteps[cell.error_at]), ": ",
+                            errno_name(static_cast<int>(cell.error)).view()));
+        return true;
+    }
+    return false;
+}
+
+// What the workers own can drift: the kernel may take pages of theirs away for good (a page that it
+// can't read back, zero-filled pages of a folio that it splits, what a user's own program does to
+// them). A drift of more than half the tolerance is corrected, worker by worker, before the
+// iteration's first reading. false: an ending has been written.
+bool follow_drift(Agent& agent, std::uint32_t iteration) {
+    const double bound = tolerance_of(agent) / 2;
+    double off = off_by(agent, read_level(agent));
+    if (off <= bound && off >= -bound) return true;
+    std::int64_t corrected = 0;
+    for (unsigned i = 0; i < agent.pressure.size; ++i) {
+        WorkerCell& cell = agent.pressure.block->workers[i];
+        if (agent.pressure.pids[i] <= 0) continue;
+        Level level;
+        add_level(level, agent.pressure.pids[i]);
+        const auto page = static_cast<std::int64_t>(agent.page_bytes);
+        const std::int64_t missing = static_cast<std::int64_t>(share_of(agent).owned) -
+                                     static_cast<std::int64_t>(level.bytes());
+        cell.adjust = missing / page * page;
+        if (cell.adjust == 0) continue;
+        corrected += missing > 0 ? missing : -missing;
+        cell.ready = 0;
+        ::kill(agent.pressure.pids[i], SIGUSR1);
+    }
+    wait_until(agent, agent.plan.pressure_limit_ns, [](Agent& a) {
+        return a.pressure.alive < a.pressure.size || crew_ready(a.pressure);
+    });
+    agent.log.value("pressure.corrected_bytes", static_cast<double>(corrected), iteration);
+    return !crew_refused(agent);
 }
 
 bool has_memory_for(Agent& agent, std::uint64_t available) {
@@ -195,14 +303,7 @@ bool hold_start(Agent& agent) {
     const bool up = wait_until(agent, agent.plan.pressure_limit_ns, [](Agent& a) {
         return a.pressure.alive < a.pressure.size || crew_ready(a.pressure);
     });
-    for (unsigned i = 0; i < agent.pressure.size; ++i) {
-        const WorkerCell& cell = agent.pressure.block->workers[i];
-        if (cell.error == 0) continue;
-        end_trial(agent, Ending::pressure_missed,
-                  Text<128>("a worker was refused ", std::string_view(kSteps[cell.error_at]), ": ",
-                            errno_name(static_cast<int>(cell.error)).view()));
-        return false;
-    }
+    if (crew_refused(agent)) return false;
     if (!crew_whole(agent)) return false;
     if (!up) {
         end_trial(agent, Ending::pressure_missed,
@@ -227,9 +328,9 @@ bool hold_start(Agent& agent) {
 
 bool hold_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment) {
     if (!crew_whole(agent)) return false;
+    if (moment == 0 && !follow_drift(agent, iteration)) return false;
     const Level level = read_level(agent);
-    const double wanted = static_cast<double>(agent.demand_bytes);
-    const double off = static_cast<double>(level.bytes()) / wanted - 1.0;
+    const double off = off_by(agent, level);
     agent.log.value("pressure.resident_bytes", static_cast<double>(level.resident), iteration,
                     moment);
     agent.log.value("pressure.swapped_bytes", static_cast<double>(level.swapped), iteration,
@@ -237,8 +338,13 @@ bool hold_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment) {
     agent.log.value("pressure.level_pct",
                     static_cast<double>(agent.plan.pressure.value(kDemand)) / 1e4 * (1.0 + off),
                     iteration, moment);
-    const double tolerance =
-        static_cast<double>(agent.plan.pressure.value(kTolerance)) / static_cast<double>(kPpm);
+    const std::uint64_t faults = load_major_faults();
+    if (moment == 1) {
+        agent.log.value("pressure.refaults", static_cast<double>(faults - agent.load_faults),
+                        iteration);
+    }
+    agent.load_faults = faults;
+    const double tolerance = tolerance_of(agent);
     if (off <= tolerance && off >= -tolerance) return true;
     // A worker that was just killed has lost its memory before it can be reaped.
     wait_until(agent, 500'000'000, [](Agent& a) { return a.pressure.alive < a.pressure.size; });

@@ -25,8 +25,12 @@ struct KvmAnswer {
 std::filesystem::path kvm_answer_file(const Qemu& qemu, const std::filesystem::path& cache);
 // Without booting: nullopt when /dev/kvm opens but no boot has proved it yet.
 std::optional<KvmAnswer> known_kvm(const Qemu& qemu, const std::filesystem::path& cache);
-// Boots `kernel` under KVM unless the answer is known.
+// Boots `kernel` under KVM unless the answer is known. It has `boot_ns` of host time, less what a
+// busy host kept from QEMU, to say hello; after `wall_ns` nothing is known, and nothing is
+// remembered.
 Result<KvmAnswer> prove_kvm(const Qemu& qemu, const kernels::Kernel& kernel,
-                            const std::filesystem::path& cache, const std::function<bool()>& stop);
+                            const std::filesystem::path& cache, const std::function<bool()>& stop,
+                            std::uint64_t boot_ns = 12'000'000'000,
+                            std::uint64_t wall_ns = 60'000'000'000);
 
 }  // namespace mano::substrate::guest

@@ -69,6 +69,32 @@ TEST_F(KnownKvm, AnotherQemuIsAnotherQuestion) {
     EXPECT_FALSE(known_kvm(other, cache()));
 }
 
+// A guest that says hello, one that is silent, and a host so busy that nobody can know.
+TEST_F(KnownKvm, ABootProvesIt) {
+    if (!opens_) GTEST_SKIP() << "this machine has no /dev/kvm that opens";
+    struct Play {
+        const char* part;
+        std::uint64_t boot_ns;
+        std::uint64_t wall_ns;
+        bool usable;
+        bool remembered;
+    };
+    constexpr std::uint64_t kLong = 20'000'000'000;
+    constexpr std::uint64_t kShort = 300'000'000;
+    const Qemu fake{MANO_FAKE_QEMU, "0"};
+    for (const Play& play :
+         {Play{"mute", kLong, kShort, false, false}, Play{"mute", kShort, kLong, false, true},
+          Play{"deaf", kLong, kLong, true, true}}) {
+        std::filesystem::remove_all(cache() / "kvm");
+        kernels::Kernel kernel;
+        kernel.image = play.part;
+        const auto answer = prove_kvm(fake, kernel, cache(), {}, play.boot_ns, play.wall_ns);
+        ASSERT_TRUE(answer) << answer.error().text();
+        EXPECT_EQ(answer->usable, play.usable) << answer->reason;
+        EXPECT_EQ(known_kvm(fake, cache()).has_value(), play.remembered) << answer->reason;
+    }
+}
+
 // A file that something else wrote there is no "usable".
 TEST_F(KnownKvm, RubbishIsNotAYes) {
     if (!opens_) GTEST_SKIP() << "this machine has no /dev/kvm that opens";

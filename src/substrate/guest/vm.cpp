@@ -94,23 +94,6 @@ bool may_tell(std::uint16_t ending) {
     }
 }
 
-// How long the thread of the process that waited most has been runnable without a CPU, ever
-// (/proc/PID/task/TID/schedstat: ns on a CPU, ns waiting, turns). 0 where the kernel doesn't say.
-std::uint64_t waited_ns(pid_t pid) {
-    std::uint64_t most = 0;
-    std::error_code ignored;
-    const std::filesystem::path tasks = fmt::format("/proc/{}/task", pid);
-    for (const auto& task : std::filesystem::directory_iterator(tasks, ignored)) {
-        const auto text = read_file(task.path() / "schedstat", 256);
-        const std::size_t blank = text ? text->find(' ') : std::string::npos;
-        if (blank == std::string::npos) continue;
-        std::uint64_t waited = 0;
-        std::from_chars(text->data() + blank + 1, text->data() + text->size(), waited);
-        most = std::max(most, waited);
-    }
-    return most;
-}
-
 // Follows one running guest.
 class Follower {
   public:
@@ -291,7 +274,7 @@ bool Follower::check_limits(std::uint64_t now) {
     if (silent <= allowed) return false;
     // A busy host that doesn't let QEMU run is no fault of the guest's: time that its threads spent
     // waiting for a CPU isn't counted.
-    const std::uint64_t waited = waited_ns(child_.pid());
+    const std::uint64_t waited = guest_.waited(child_.pid());
     const std::uint64_t starved = waited > waited_at_beat_ns_ ? waited - waited_at_beat_ns_ : 0;
     const std::uint64_t quiet = silent > starved ? silent - starved : 0;
     if (quiet <= allowed) return false;
@@ -316,7 +299,7 @@ bool Follower::step(const std::function<void(std::string_view)>& progress) {
     if (beat != last_beat_) {
         last_beat_ = beat;
         beat_ns_ = now;
-        waited_at_beat_ns_ = waited_ns(child_.pid());
+        waited_at_beat_ns_ = guest_.waited(child_.pid());
     }
     if (std::string phase = where(); phase != said_) {
         said_ = std::move(phase);
@@ -355,6 +338,21 @@ std::filesystem::path guests_folder() {
 }
 
 }  // namespace
+
+std::uint64_t waited_ns(pid_t pid) {
+    std::uint64_t most = 0;
+    std::error_code ignored;
+    const std::filesystem::path tasks = fmt::format("/proc/{}/task", pid);
+    for (const auto& task : std::filesystem::directory_iterator(tasks, ignored)) {
+        const auto text = read_file(task.path() / "schedstat", 256);
+        const std::size_t blank = text ? text->find(' ') : std::string::npos;
+        if (blank == std::string::npos) continue;
+        std::uint64_t waited = 0;
+        std::from_chars(text->data() + blank + 1, text->data() + text->size(), waited);
+        most = std::max(most, waited);
+    }
+    return most;
+}
 
 void remove_stale_folders() {
     std::error_code ignored;

@@ -3,6 +3,8 @@
 // ending apart. Knows nothing of metrics: frames and an ending come out.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -33,6 +35,10 @@ struct Life {
     std::uint64_t host_ns = 0;  // host time, all of it
 };
 
+// How long the thread of the process that waited most has been runnable without a CPU, ever
+// (/proc/PID/task/TID/schedstat: ns on a CPU, ns waiting, turns). 0 where the kernel doesn't say.
+std::uint64_t waited_ns(pid_t pid);
+
 struct Guest {
     const Qemu& qemu;
     const plan::Plan& plan;
@@ -43,6 +49,8 @@ struct Guest {
     std::uint64_t log_bytes = std::uint64_t{32} << 20;
     Limits limits;
     bool only_hello = false;  // end well as soon as the agent has said hello
+    // What a busy host kept from QEMU; a test plays a busy host.
+    std::uint64_t (*waited)(pid_t) = waited_ns;
 };
 
 // Removes what guests of processes that were killed left in memory.

@@ -36,7 +36,8 @@ struct Stage {
                           .image = "an image",
                           .log_bytes = log_bytes,
                           .limits = limits,
-                          .only_hello = only_hello};
+                          .only_hello = only_hello,
+                          .waited = waited};
         auto life = live(
             guest, [this](std::string_view phase) { phases.emplace_back(phase); }, stop);
         // Nothing of it is left: no process (waitpid has nobody to wait for), no folder.
@@ -61,6 +62,7 @@ struct Stage {
     Limits limits;
     std::uint64_t log_bytes = 1 << 20;
     bool only_hello = false;
+    std::uint64_t (*waited)(pid_t) = waited_ns;
     std::vector<std::string> phases;
 };
 
@@ -174,6 +176,30 @@ TEST(Vm, HeartbeatsAreNoHangButTheClockRuns) {
     EXPECT_EQ(life.ending, Ending::wall_clock);
     EXPECT_THAT(life.evidence, HasSubstr("--timeout"));
     EXPECT_GE(life.host_ns, 1'500'000'000U);
+}
+
+// QEMU is silent because a busy host doesn't let it run: that is no hang of the guest.
+TEST(Vm, TimeWithoutACpuIsNoSilence) {
+    Stage stage;
+    stage.limits.hang_ns = 300'000'000;
+    stage.limits.wall_ns = 1'500'000'000;
+    stage.waited = [](pid_t) -> std::uint64_t {
+        timespec now = {};
+        ::clock_gettime(CLOCK_MONOTONIC, &now);
+        return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+               static_cast<std::uint64_t>(now.tv_nsec);
+    };
+    EXPECT_EQ(stage.life("deaf").ending, Ending::wall_clock);
+    stage.waited = [](pid_t) -> std::uint64_t { return 0; };
+    EXPECT_EQ(stage.life("deaf").ending, Ending::hung);
+}
+
+// What the kernel counts for a process that runs, sleeps and competes is time of its own.
+TEST(Vm, WaitedTimeOfThisProcessIsLessThanItsAge) {
+    timespec now = {};
+    ::clock_gettime(CLOCK_BOOTTIME, &now);
+    EXPECT_LT(waited_ns(::getpid()), static_cast<std::uint64_t>(now.tv_sec + 1) * 1'000'000'000);
+    EXPECT_EQ(waited_ns(0), 0U) << "no such process";
 }
 
 TEST(Vm, FloodedConsoleIsBoundedAndKeepsBothEnds) {
