@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What every target shares: warnings as errors, sanitizers, and the three helpers
+# What every target shares: warnings as errors, sanitizers, and the four helpers
 #   mano_library(NAME sources… LINK targets…)      src/NAME → target mano_NAME
+#   mano_embed(OUT_VARIABLE FOLDER HEADER FUNCTION patterns…)  files → a .cpp that defines FUNCTION
 #   mano_test(NAME sources… LINK targets… [LABELS …]) a GoogleTest program, registered with ctest
 #   mano_fuzz(NAME source LINK targets…)            a libFuzzer program (with MANO_FUZZ)
 
@@ -37,6 +38,23 @@ function(mano_library name)
   cmake_parse_arguments(A "" "" "LINK" ${ARGN})
   add_library(mano_${name} STATIC ${A_UNPARSED_ARGUMENTS})
   target_link_libraries(mano_${name} PUBLIC mano_flags ${A_LINK})
+endfunction()
+
+# The files of FOLDER (in the source tree) that match a pattern, as a source file that defines
+# FUNCTION ("mano::x::f", declared in HEADER). A file that comes or goes is noticed.
+function(mano_embed out_variable folder header function)
+  set(root ${CMAKE_SOURCE_DIR}/${folder})
+  list(TRANSFORM ARGN PREPEND ${root}/)
+  file(GLOB files CONFIGURE_DEPENDS ${ARGN})
+  string(REPLACE ";" "," list "${files}")
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/embedded.cpp)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DROOT=${root} -DIN=${list} -DHEADER=${header}
+            -DFUNCTION=${function} -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    VERBATIM)
+  set(${out_variable} ${out} PARENT_SCOPE)
 endfunction()
 
 function(mano_test name)

@@ -40,6 +40,8 @@ Prepared prepare(const std::vector<std::string>& arguments, const SpawnOptions& 
         bool replaced = false;
         for (const std::string& added : options.environment)
             replaced |= added.starts_with(name);
+        for (const std::string& gone : options.unset)
+            replaced |= name.size() == gone.size() + 1 && name.starts_with(gone);
         if (!replaced) out.envp.push_back(*entry);
     }
     out.environment_texts = options.environment;
@@ -164,6 +166,15 @@ Exit Child::wait() {
     }
     exit_ = decode(status);
     return *exit_;
+}
+
+Exit Child::end_group(int grace_ms) {
+    if (pid_ <= 0 || exit_) return exit_.value_or(Exit{});
+    ::kill(-pid_, SIGTERM);
+    pollfd ended{pidfd_.get(), POLLIN, 0};
+    const int ready = ::poll(&ended, 1, grace_ms);
+    if (ready <= 0) ::kill(-pid_, SIGKILL);
+    return wait();
 }
 
 void Child::kill_and_reap() {

@@ -17,6 +17,7 @@ namespace mano {
 struct SpawnOptions {
     std::filesystem::path folder;          // working folder; empty: the parent's
     std::vector<std::string> environment;  // "NAME=value" added to the parent's environment
+    std::vector<std::string> unset;        // names that are taken out of it
     int stdin_fd = -1;                     // -1: /dev/null
     int stdout_fd = -1;                    // -1: /dev/null
     int stderr_fd = -1;                    // -1: /dev/null
@@ -52,6 +53,9 @@ class Child {
     std::optional<Exit> poll();
     Exit wait();
     void kill_and_reap();
+    // Asks the child and what it started (its process group) to end, and takes the right away after
+    // `grace_ms`: SIGTERM, then SIGKILL. Returns how the child ended.
+    Exit end_group(int grace_ms);
 
   private:
     pid_t pid_ = -1;

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "kernels/apt.h"
 #include "kernels/kernel.h"
+#include "kernels/make_run.h"
 #include "store/store.h"
 #include "substrate/guest/accel.h"
 #include "substrate/guest/qemu.h"
@@ -160,6 +161,22 @@ void check_kernels(std::vector<Check>& checks) {
     checks.push_back(kernel);
 }
 
+// Kernels by source: and tree: SPECs are built here.
+void check_build(std::vector<Check>& checks) {
+    const std::vector<std::string> missing = kernels::missing_build_packages();
+    checks.push_back({"build tools", missing.empty(), false,
+                      missing.empty() ? "source: and tree: kernels can be built"
+                                      : fmt::format("missing: {}", fmt::join(missing, ", ")),
+                      fmt::format("apt-get install {}", fmt::join(missing, " "))});
+    const bool ccache = find_program("ccache").has_value();
+    checks.push_back({"ccache", ccache, false,
+                      ccache ? "rebuilds what it has seen in seconds" : "not on PATH",
+                      "apt-get install ccache: kernels built again take a fraction of the time"});
+    const bool git = find_program("git").has_value();
+    checks.push_back({"git", git, false, git ? "for tree: kernels" : "not on PATH",
+                      "apt-get install git, for tree: kernels"});
+}
+
 void check_live(std::vector<Check>& checks) {
     std::error_code error;
     struct Path {
@@ -186,6 +203,7 @@ std::vector<Check> check_machine(const fs::path& store) {
          "apt-get install --no-install-recommends qemu-system-x86"});
     check_accelerators(checks, qemu);
     check_kernels(checks);
+    check_build(checks);
     std::error_code error;
     const bool busybox = fs::exists("/bin/busybox", error) || fs::exists("/usr/bin/busybox", error);
     checks.push_back({"busybox-static", busybox, false,

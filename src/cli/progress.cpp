@@ -6,8 +6,10 @@
 
 #include <cmath>
 
+#include "base/file.h"
 #include "base/units.h"
 #include "cli/output.h"
+#include "cli/stop.h"
 
 namespace mano::cli {
 namespace {
@@ -27,6 +29,17 @@ std::string show_seconds(double seconds) {
     if (whole < 60) return fmt::format("{} s", whole);
     if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
     return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+}
+
+kernels::Options kernel_options(Progress& progress) {
+    kernels::Options options;
+    options.cache = cache_folder();
+    options.stop = stop_requested;
+    options.progress = [&progress](std::string_view what, std::uint64_t done, std::uint64_t total) {
+        progress.download(what, done, total);
+    };
+    options.building = [&progress](const kernels::Building& step) { progress.building(step); };
+    return options;
 }
 
 Progress::Progress(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {
@@ -68,6 +81,23 @@ void Progress::download(std::string_view what, std::uint64_t done, std::uint64_t
         const double share = 100.0 * static_cast<double>(done) / static_cast<double>(total);
         text += fmt::format(": {:.0f} % of {}", std::min(share, 100.0), show_bytes(total));
     }
+    draw(std::move(text), false);
+}
+
+void Progress::building(const kernels::Building& step) {
+    std::string text = fmt::format("{}: {}", step.what, step.phase);
+    std::uint64_t tenths = 0;
+    if (step.expected > 0 && step.done > 0) {
+        text += fmt::format(", {} of {} objects", step.done, step.expected);
+        tenths = 10 * step.done / step.expected;
+    } else if (step.done > 0) {
+        text += fmt::format(", {} objects", step.done);
+    }
+    if (step.seconds_left >= 0) text += ", about " + show_seconds(step.seconds_left) + " left";
+    // In a pipe a line for each phase and tenth part.
+    const std::string mark = fmt::format("{} {} {}", step.what, step.phase, tenths);
+    if (!terminal_ && mark != built_) say(text);
+    built_ = mark;
     draw(std::move(text), false);
 }
 

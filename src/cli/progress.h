@@ -24,6 +24,7 @@ class Progress {
 
     void trial(const runner::Event& event);
     void download(std::string_view what, std::uint64_t done, std::uint64_t total);
+    void building(const kernels::Building& step);
     // A line that stays.
     void say(std::string_view text);
     // Takes the changing line away, before anything else is printed.
@@ -38,6 +39,7 @@ class Progress {
     std::size_t width_ = 79;
     bool drawn_ = false;
     std::string downloading_;
+    std::string built_;  // what is said of a build in a pipe: what, phase, tenths
     std::chrono::steady_clock::time_point last_draw_;
     struct Running {
         std::string label;
@@ -45,6 +47,9 @@ class Progress {
     };
     std::map<std::uint32_t, Running> running_;
 };
+
+// What `kernels` is to be told: the user's cache, our progress, Ctrl-C.
+kernels::Options kernel_options(Progress& progress);
 
 // "3 min 20 s", "less than a second"; for people.
 std::string show_seconds(double seconds);

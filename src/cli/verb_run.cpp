@@ -37,16 +37,6 @@ struct Session {
     substrate::guest::GuestSubstrate guests;
 };
 
-kernels::Options kernel_options(Progress& progress) {
-    kernels::Options options;
-    options.cache = cache_folder();
-    options.stop = stop_requested;
-    options.progress = [&progress](std::string_view what, std::uint64_t done, std::uint64_t total) {
-        progress.download(what, done, total);
-    };
-    return options;
-}
-
 // A run that goes on elsewhere because the user said --force: the runner must not see the other
 // machine.
 class ForcedIdentity : public substrate::Substrate {

@@ -12,12 +12,17 @@ namespace {
 
 constexpr std::size_t kMaxFile = std::size_t{256} << 10;
 
+// "idle.toml" → "idle"
+std::string_view name_of(const Embedded& one) {
+    return one.name.substr(0, one.name.find('.'));
+}
+
 }  // namespace
 
 std::vector<std::string> built_in_names() {
     std::vector<std::string> names;
     for (const Embedded& one : embedded_experiments())
-        names.emplace_back(one.name);
+        names.emplace_back(name_of(one));
     std::sort(names.begin(), names.end());
     return names;
 }
@@ -30,8 +35,8 @@ Result<Experiment> load(std::string_view name_or_path) {
         return parse(text, name_or_path);
     }
     for (const Embedded& one : embedded_experiments()) {
-        if (one.name != name_or_path) continue;
-        MANO_ASSIGN(Experiment found, parse(one.text, fmt::format("{}.toml", one.name)));
+        if (name_of(one) != name_or_path) continue;
+        MANO_ASSIGN(Experiment found, parse(one.text, one.name));
         found.source = "built-in";
         return found;
     }

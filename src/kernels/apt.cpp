@@ -374,7 +374,8 @@ Status Apt::rebuild_index(const Options& options) const {
     for (const std::string& name : words(names.out)) {
         const bool kind = name.starts_with("linux-image-") || name.starts_with("linux-binary-") ||
                           name.starts_with("linux-modules-") || name.starts_with("linux-base-");
-        if (kind && name.ends_with("-amd64")) show.push_back(name);
+        const bool source = name.starts_with("linux-source-");
+        if ((kind && name.ends_with("-amd64")) || source) show.push_back(name);
     }
     std::vector<Package> packages;
     if (names.exit.ok() && show.size() > fixed) {

@@ -60,11 +60,11 @@ std::vector<fs::path> folders_in(const fs::path& parent) {
     return out;
 }
 
+}  // namespace
+
 bool hex_id(std::string_view id) {
     return id.size() == 64 && id.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
-
-}  // namespace
 
 std::optional<ImageEntry> Cache::image(std::string_view id) const {
     if (!hex_id(id)) return std::nullopt;
@@ -134,10 +134,6 @@ std::vector<DebianEntry> Cache::all_debian() const {
     return out;
 }
 
-namespace {
-
-// Moves a finished folder to where readers look. When another process was first, its folder stays:
-// the name says that the contents are the same.
 Status publish(const fs::path& finished, const fs::path& place,
                const std::function<bool()>& is_whole) {
     MANO_TRY(make_folders(place.parent_path()));
@@ -151,6 +147,8 @@ Status publish(const fs::path& finished, const fs::path& place,
     }
     return fail(Code::environment, "{}: couldn't be put into place", place.string());
 }
+
+namespace {
 
 struct Unpacked {
     ImageEntry entry;

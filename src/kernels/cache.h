@@ -3,7 +3,9 @@
 //
 //   kernels/images/ID/          bzImage, vmlinux, config, image.json; ID = sha256 of the bzImage
 //   kernels/debian/SHA256/      modules/, config, entry.json; SHA256 = that of the kernel's package
-//   kernels/apt/                the private apt configuration and package index (fetch.cpp)
+//   kernels/built/KEY/          kernels that were built here (built.h)
+//   kernels/build/NAME/         where they are built (workshop.h); kernels/ccache/, its compiler
+//   cache kernels/apt/                the private apt configuration and package index (fetch.cpp)
 //   kernels/names.json          names given with add()
 //   kernels/locks/, tmp/        who works on what; whatever isn't finished
 //
@@ -65,6 +67,9 @@ class Cache {
     const std::filesystem::path& root() const { return root_; }
     std::filesystem::path images() const { return root_ / "images"; }
     std::filesystem::path debian() const { return root_ / "debian"; }
+    std::filesystem::path built() const { return root_ / "built"; }
+    std::filesystem::path build() const { return root_ / "build"; }
+    std::filesystem::path ccache() const { return root_ / "ccache"; }
     std::filesystem::path names_file() const { return root_ / "names.json"; }
 
     // nullopt: not there, or damaged (then store_image mends it).
@@ -114,6 +119,14 @@ class WorkFolder {
 
 // flock on `path` (made when missing): exclusive or shared. Asks options.stop ten times a second.
 Result<Fd> wait_for_lock(const std::filesystem::path& path, bool shared, const Options& options);
+
+// Moves a finished folder to where readers look. When another process was first and its folder is
+// whole, that one stays: the name says that the contents are the same.
+Status publish(const std::filesystem::path& finished, const std::filesystem::path& place,
+               const std::function<bool()>& is_whole);
+
+// A sha256 as lower-case hex.
+bool hex_id(std::string_view id);
 
 // Bytes of the regular files in and below `path`; 0 when it isn't there.
 std::uint64_t bytes_on_disk(const std::filesystem::path& path);

@@ -58,17 +58,29 @@ struct Kernel {
 using Progress =
     std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
 
+// Where a build is.
+struct Building {
+    std::string_view what;       // "building source:7.3"
+    std::string_view phase;      // "preparing", "compiling", "linking", "compressing"
+    std::uint64_t done = 0;      // objects
+    std::uint64_t expected = 0;  // 0: unknown
+    double seconds_left = -1;    // < 0: unknown
+};
+
 struct Options {
     std::filesystem::path cache;  // cache_folder() unless a test says otherwise
     Progress progress;
-    std::function<bool()> stop;  // true: give up with Code::interrupted
-    bool offline = false;        // use only what is cached
+    std::function<void(const Building&)> building;  // some times a second while a kernel is built
+    std::function<bool()> stop;                     // true: give up with Code::interrupted
+    bool offline = false;                           // use only what is cached
     // Where the machine's own apt sources are, which name the mirror; tests say otherwise.
     std::filesystem::path system_apt = "/etc/apt";
 };
 
-// SPEC → Kernel. "debian:VERSION[-FLAVOUR]", a path to a bzImage (optionally
+// SPEC → Kernel. "debian:VERSION[-FLAVOUR]", "source:VERSION[+PATCH…][,OPTION…]",
+// "tree:DIR[@REV][+PATCH…][,OPTION…]" (see lab_spec.h), a path to a bzImage (optionally
 // "PATH,modules=DIR,config=FILE"), or a name given with add(). A cached kernel needs no network.
+// One that isn't built yet is built here, which takes minutes; offline: Code::environment.
 Result<Kernel> resolve(std::string_view spec, const Options& options);
 
 // Names → SPECs, as kept in the cache's names file.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "kernels/built.h"
 #include "kernels/cache.h"
 #include "kernels/resolve.h"
 
@@ -74,6 +75,14 @@ std::vector<Known> cached(const Cache& cache) {
         out.back().bytes =
             bytes_on_disk(entry.folder) + bytes_on_disk(cache.images() / entry.image_id);
     }
+    for (const BuiltEntry& entry : all_built(cache)) {
+        auto kernel = kernel_of(cache, entry);
+        if (!kernel) continue;
+        from_packages.insert(entry.image_id);
+        out.push_back(Known{"", std::move(*kernel), 0});
+        out.back().bytes =
+            bytes_on_disk(entry.folder) + bytes_on_disk(cache.images() / entry.image_id);
+    }
     for (const ImageEntry& image : cache.all_images()) {
         if (from_packages.contains(image.id)) continue;
         out.push_back(Known{"", kernel_of(image), bytes_on_disk(cache.images() / image.id)});
@@ -100,6 +109,7 @@ Result<Known> known_offline(std::string_view spec, const Options& options, const
             if (entry.image_id == out.kernel.id) out.bytes += bytes_on_disk(entry.folder);
         }
     }
+    if (out.kernel.devel) out.bytes += bytes_on_disk(out.kernel.devel->parent_path());
     return out;
 }
 
@@ -186,6 +196,9 @@ Status remove_files(const Cache& cache, const std::string& id, const Options& op
         return remove_folder(work.path() / folder.filename());
     };
     for (const DebianEntry& entry : cache.all_debian()) {
+        if (entry.image_id == id) MANO_TRY(vanish(entry.folder));
+    }
+    for (const BuiltEntry& entry : all_built(cache)) {
         if (entry.image_id == id) MANO_TRY(vanish(entry.folder));
     }
     return vanish(cache.images() / id);

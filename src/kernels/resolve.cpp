@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "kernels/bzimage.h"
+#include "kernels/lab_spec.h"
 #include "kernels/modules.h"
 
 namespace mano::kernels {
@@ -169,14 +170,7 @@ bool looks_like_path(std::string_view spec) {
 
 Result<Kernel> resolve_spec(std::string_view spec, const Options& options) {
     if (spec.starts_with("debian:")) return resolve_debian(spec, options);
-    for (const std::string_view later : {"source:", "tree:"}) {
-        if (spec.starts_with(later)) {
-            return fail(Code::invalid,
-                        "'{}': this version doesn't build kernels; build it and give "
-                        "the path of its bzImage",
-                        spec);
-        }
-    }
+    if (looks_like_lab_spec(spec)) return resolve_lab(spec, options);
     if (looks_like_path(spec)) return resolve_path(spec, options);
     if (parse_debian_spec(spec)) {
         return fail(Code::not_found,
@@ -185,8 +179,9 @@ Result<Kernel> resolve_spec(std::string_view spec, const Options& options) {
                     spec);
     }
     return fail(Code::not_found,
-                "'{}' is no kernel that is known here: expected debian:VERSION[-FLAVOUR], the path "
-                "of a bzImage, or a name given with 'manometer kernel add'",
+                "'{}' is no kernel that is known here: expected debian:VERSION[-FLAVOUR], "
+                "source:VERSION, tree:DIR, the path of a bzImage, or a name given with 'manometer "
+                "kernel add'",
                 spec);
 }
 

@@ -27,6 +27,7 @@ struct PathSpec {
 Result<PathSpec> parse_path_spec(std::string_view spec);
 
 Result<Kernel> resolve_debian(std::string_view spec, const Options& options);
+Result<Kernel> resolve_lab(std::string_view spec, const Options& options);
 Result<Kernel> resolve_path(std::string_view spec, const Options& options);
 
 // The Kernel that a cached package or a bare cached image makes. nullopt: its image is missing.

@@ -449,7 +449,8 @@ TEST_F(Resolve, PathsThatLeadToNoKernelSaySo) {
     EXPECT_THAT(refusal("", Code::invalid), HasSubstr("empty"));
     EXPECT_THAT(refusal("no-such-name", Code::not_found), HasSubstr("manometer kernel add"));
     EXPECT_THAT(refusal("7.3", Code::not_found), HasSubstr("debian:7.3"));
-    EXPECT_THAT(refusal("source:7.3", Code::invalid), HasSubstr("doesn't build kernels"));
+    EXPECT_THAT(refusal("source:seven", Code::invalid), HasSubstr("is no version"));
+    EXPECT_THAT(refusal("tree:" + here, Code::invalid), HasSubstr("not a git tree"));
 }
 
 TEST_F(Resolve, APathBringsModulesAndConfiguration) {

@@ -39,4 +39,18 @@ Result<std::uint64_t> extract_deb(const std::filesystem::path& package,
                                   const std::function<bool()>& stop = {},
                                   const DebLimits& limits = {});
 
+// A tar archive, plain or compressed, from a file or a pipe.
+struct TreeSource {
+    int fd = -1;
+    std::string what;    // for messages
+    bool strip = false;  // without the first part of each path ("linux-source-7.3/mm" → "mm")
+    std::function<void(std::uint64_t bytes_read)> progress;
+};
+// All of it into `folder` (which exists): files, folders, symbolic links. No member gets out of the
+// folder, be it by "..", by an absolute path or through a link that came before it. Returns the
+// number of members. Code::invalid: the archive is damaged or hostile; Code::environment: the disk
+// is full or can't be written.
+Result<std::uint64_t> extract_tree(const TreeSource& source, const std::filesystem::path& folder,
+                                   const std::function<bool()>& stop = {});
+
 }  // namespace mano::kernels

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/nearest.h"
 #include "measure/formula.h"
 
 namespace mano::measure {
@@ -63,8 +64,6 @@ std::span<const CatalogueFormula> catalogue_formulas();
 // is near.
 std::string nearest_metric(std::string_view name, std::span<const std::string> also_known);
 
-// Nearest of `candidates` to `name` by edit distance (at most half of the name's length), else "".
-std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
-std::string nearest_name(std::string_view name, std::span<const std::string_view> candidates);
+using mano::nearest_name;
 
 }  // namespace mano::measure
