@@ -347,10 +347,35 @@ bool holds(const std::string& expression, const Config& config) {
     return expression.empty() || evaluate_kconfig(expression, config).value_or(2) > 0;
 }
 
+// "A && (B || C)" → "A", "(B || C)".
+std::vector<std::string> conjuncts(const std::string& expression) {
+    std::vector<std::string> out;
+    int depth = 0;
+    std::size_t start = 0;
+    for (std::size_t at = 0; at <= expression.size(); ++at) {
+        const bool end = at == expression.size();
+        if (!end && expression[at] == '(') ++depth;
+        if (!end && expression[at] == ')') --depth;
+        if (!end && (depth != 0 || expression.compare(at, 2, "&&") != 0)) continue;
+        out.emplace_back(trimmed(std::string_view(expression).substr(start, at - start)));
+        start = at + 2;
+        ++at;
+    }
+    return out;
+}
+
+// The parts that aren't so. "A || B && C" can't be split; then it is one part.
 std::vector<std::string> unmet_dependencies(const Definition& one, const Config& config) {
     std::vector<std::string> out;
     for (const std::string& expression : one.depends) {
-        if (!holds(expression, config)) out.push_back(expression);
+        if (holds(expression, config)) continue;
+        const std::size_t before = out.size();
+        if (expression.find("||") == std::string::npos) {
+            for (std::string& part : conjuncts(expression)) {
+                if (!holds(part, config)) out.push_back(std::move(part));
+            }
+        }
+        if (out.size() == before) out.push_back(expression);
     }
     return out;
 }
@@ -427,7 +452,8 @@ std::string Kconfig::explain(const Setting& setting, const Config& config) const
     for (const Definition& one : all) {
         const auto missing = unmet_dependencies(one, config);
         if (!missing.empty()) {
-            return fmt::format("it depends on {} ({})", join(missing, ", and on "), one.where);
+            return fmt::format("it depends on {}, which {} so ({})", join(missing, " and on "),
+                               missing.size() == 1 ? "isn't" : "aren't", one.where);
         }
     }
     for (const Definition& one : all) {

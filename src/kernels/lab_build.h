@@ -45,16 +45,21 @@ Result<BuiltEntry> build_lab(const LabInputs& inputs, const Cache& cache, const 
 
 // Two lists of `nm -n -S`: what a change of layout has moved.
 struct LayoutDifference {
-    std::size_t symbols = 0;          // in both, of the same name, kind and size
-    std::size_t moved = 0;            // of these, at another address
-    std::vector<std::string> others;  // in only one, or of another size; at most 10
-    std::size_t other_count = 0;
+    // In both, of the same name, kind and size; and of these, at another address.
+    std::size_t functions = 0, moved_functions = 0;
+    std::size_t other_symbols = 0, moved_others = 0;
+    std::vector<std::int64_t> moved_by;  // bytes by which many functions moved
+    std::int64_t end_moved = 0;          // of the image: the memory that the kernel takes
+    // In only one, or of another size: the first ten.
+    std::vector<std::string> differing;
+    std::size_t differing_count = 0;
     std::string text() const;  // a sentence
 };
 LayoutDifference compare_layout(std::string_view base, std::string_view other);
 
-// The files by which placebo number N (from 1) differs from the base: padding in front of most of
-// the kernel's code and data, in whole units of the functions' alignment, without any symbol.
+// The files by which placebo number N (from 1) differs from the base: padding between the
+// kernel's parts, in its code and data, in whole units of the functions' alignment, without any
+// symbol.
 Result<Changes> placebo_changes(unsigned number, const ReadFile& read);
 
 }  // namespace mano::kernels

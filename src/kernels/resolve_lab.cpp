@@ -110,7 +110,6 @@ struct Wanted {
     std::vector<PatchFile> patches;
     std::string cc;
     std::optional<std::string> compiler;  // nullopt: it isn't here
-    std::optional<Error> no_compiler;
 };
 
 Result<LabInputs> inputs_for(const Wanted& wanted, const LabSource& source) {
@@ -132,7 +131,9 @@ std::optional<BuiltEntry> cached(const Cache& cache, const Wanted& wanted,
         if (entry && cache.image(entry->image_id)) return entry;
         return std::nullopt;
     }
-    // No compiler here: what another one has built of the same sources is as good as it gets.
+    // No compiler here: what another one has built of the same sources is as good as it gets,
+    // unless it was asked for by name.
+    if (!wanted.spec.compiler.empty()) return std::nullopt;
     for (BuiltEntry& entry : all_built(cache)) {
         if (entry.inputs == inputs.inputs() && cache.image(entry.image_id)) return std::move(entry);
     }
@@ -176,6 +177,7 @@ Result<Kernel> resolve_lab(std::string_view spec, const Options& options) {
     }
     MANO_ASSIGN(const LabInputs newest, inputs_for(wanted, sources.front()));
     if (const auto entry = cached(cache, wanted, newest)) return use(cache, *entry, newest, spec);
+    if (!compiler && !wanted.spec.compiler.empty()) return wrap(compiler.error(), "{}", spec);
     if (options.offline) {
         // An older one that is built here is what a run without the network would use.
         for (std::size_t i = 1; i < sources.size(); ++i) {

@@ -191,18 +191,26 @@ TEST(Placebo, ComparesLayouts) {
         "0000000000001000 0000000000000010 T f\n0000000000003010 0000000000000020 t g\n"
         "0000000000004000 D data\n";
     const LayoutDifference same = compare_layout(kBase, kBase);
-    EXPECT_EQ(same.symbols, 3U);
-    EXPECT_EQ(same.moved, 0U);
+    EXPECT_EQ(same.functions, 2U);
+    EXPECT_EQ(same.other_symbols, 1U);
+    EXPECT_EQ(same.moved_functions + same.moved_others, 0U);
+    EXPECT_EQ(same.differing_count, 0U);
     const LayoutDifference moved = compare_layout(kBase, kMoved);
-    EXPECT_EQ(moved.moved, 2U);
-    EXPECT_EQ(moved.other_count, 0U);
-    EXPECT_THAT(moved.text(), HasSubstr("2 of 3 symbols lie elsewhere; all have"));
+    EXPECT_EQ(moved.moved_functions, 1U);
+    EXPECT_EQ(moved.moved_others, 1U);
+    EXPECT_THAT(moved.moved_by, ElementsAre(0x2000));
+    EXPECT_EQ(moved.differing_count, 0U);
+    EXPECT_EQ(moved.text(),
+              "1 of 2 functions and 1 of 1 other symbols lie elsewhere (functions by 8192 bytes), "
+              "the image is as large; all have the names, kinds and sizes of the base.");
     const LayoutDifference other = compare_layout(
         kBase,
         "0000000000001000 0000000000000018 T f\n0000000000001018 0000000000000020 t g\n"
         "0000000000002000 D data\n0000000000002008 D more\n");
-    EXPECT_EQ(other.other_count, 3U) << "f twice (its size), and what is new";
-    EXPECT_THAT(other.others, ElementsAre("f", "f", "more"));
+    EXPECT_EQ(other.differing_count, 3U) << "f twice (its size), and what is new";
+    EXPECT_THAT(other.differing, ElementsAre("f", "f", "more"));
+    EXPECT_EQ(compare_layout("0000000000001000 D _end\n", "0000000000002000 D _end\n").end_moved,
+              0x1000);
 }
 
 TEST(Placebo, FilesDifferByNumber) {
@@ -213,7 +221,10 @@ TEST(Placebo, FilesDifferByNumber) {
     const auto two = placebo_changes(2, read);
     ASSERT_TRUE(one && two);
     EXPECT_THAT(one->at("init/Makefile").bytes.value(), HasSubstr("obj-y += manometer_placebo.o"));
-    EXPECT_NE(one->at("init/manometer_placebo.c").bytes, two->at("init/manometer_placebo.c").bytes);
+    for (const char* folder : {"init", "arch/x86", "mm"}) {
+        const std::string file = std::string(folder) + "/manometer_placebo.c";
+        EXPECT_NE(one->at(file).bytes, two->at(file).bytes);
+    }
     const ReadFile nothing = [](const std::string&) -> Result<std::optional<std::string>> {
         return std::optional<std::string>();
     };
