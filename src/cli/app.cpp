@@ -25,8 +25,9 @@ constexpr std::array kVerbs{
     Verb{"describe", add_describe}, Verb{"kernel", add_kernel},
     Verb{"plan", add_plan},         Verb{"run", add_run},
     Verb{"list", add_list},         Verb{"show", add_show},
-    Verb{"compare", add_compare},   Verb{"export", add_export},
-    Verb{"import", add_import},     Verb{"remove", add_remove},
+    Verb{"compare", add_compare},   Verb{"aa", add_aa},
+    Verb{"export", add_export},     Verb{"import", add_import},
+    Verb{"remove", add_remove},
 };
 
 constexpr std::string_view kAbout =
@@ -163,6 +164,9 @@ constexpr std::array kShown{
     Shown{"arm", "NAME='...'"},
     Shown{"trials", "N"},
     Shown{"iterations", "N"},
+    Shown{"until", "PCT"},
+    Shown{"max-trials", "N"},
+    Shown{"of", "RUNSET"},
     Shown{"cases", "A,B"},
     Shown{"set", "PARAM=VALUE"},
     Shown{"seed", "N"},
@@ -263,7 +267,7 @@ int parse_and_run(std::vector<std::string> words) {
     } catch (const CLI::ParseError& error) {
         return refuse(usage_message(app, error), full_name(innermost(app)));
     }
-    if (call.dashes && first != "run" && first != "plan") {
+    if (call.dashes && first != "run" && first != "plan" && first != "aa") {
         return refuse(fmt::format("{}: nothing is expected after --", first), first);
     }
     return finish((*chosen)(call));

@@ -28,7 +28,8 @@ Result<plan::Setting> sysctl_setting(std::string_view name, std::string_view val
     plan::TrialPlan trial;
     std::uint64_t wall = 0;
     std::uint32_t trials = 0;
-    MANO_TRY(experiment::apply_setting({shape, trial, wall, trials},
+    bool pairs = false;
+    MANO_TRY(experiment::apply_setting({shape, trial, wall, trials, pairs},
                                        fmt::format("guest.sysctl.{}", name), value));
     if (trial.settings.empty()) return fail(Code::internal, "sysctl {} sets nothing", name);
     return trial.settings.front();

@@ -2,6 +2,7 @@
 #include "cli/run_options.h"
 
 #include <algorithm>
+#include <charconv>
 #include <CLI/CLI.hpp>
 #include <map>
 
@@ -9,6 +10,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "measure/metric.h"
+#include "stats/power.h"
 #include "substrate/guest/guest.h"
 
 namespace mano::cli {
@@ -93,6 +95,54 @@ Result<experiment::PlanOptions> plan_options(const RunOptions& options) {
     return out;
 }
 
+// --until and --max-trials: after how many trials the run may end.
+Status plan_looks(const RunOptions& options, plan::Plan& plan) {
+    if (options.until.empty()) {
+        if (options.max_trials.empty()) return {};
+        return fail(Code::invalid,
+                    "--max-trials {}: is the end of --until PCT, which isn't given; for a fixed "
+                    "number say --trials {}",
+                    options.max_trials, options.max_trials);
+    }
+    double pct = 0;
+    const char* end = options.until.data() + options.until.size();
+    const bool sign = options.until.ends_with('%');
+    const auto [stop, error] = std::from_chars(options.until.data(), end - (sign ? 1 : 0), pct);
+    if (error != std::errc() || stop != end - (sign ? 1 : 0) || !(pct >= 0.01 && pct <= 100)) {
+        return fail(Code::invalid, "--until {}: expected per cent from 0.01 to 100, as in 5",
+                    options.until);
+    }
+    constexpr std::uint32_t kTimes = 5;
+    std::uint64_t most = std::uint64_t{plan.trials_per_cell} * kTimes;
+    if (!options.max_trials.empty()) {
+        MANO_ASSIGN(most, parse_count("--max-trials", options.max_trials, 1, 10000));
+        if (most < plan.trials_per_cell) {
+            return fail(Code::invalid, "--max-trials {}: expected at least --trials, which is {}",
+                        most, plan.trials_per_cell);
+        }
+    }
+    plan.until_pct = pct;
+    plan.looks = stats::looks(plan.trials_per_cell, static_cast<std::uint32_t>(most));
+    plan.trials_per_cell = plan.looks.back();
+    const std::uint64_t all =
+        std::uint64_t{plan.trials_per_cell} * plan.arms.size() * plan.cases.size();
+    constexpr std::uint64_t kMostTrials = 100'000;
+    if (all > kMostTrials) {
+        return fail(Code::invalid, "--max-trials {}: makes {} trials, expected at most {}", most,
+                    all, kMostTrials);
+    }
+    const std::size_t needed =
+        stats::trials_needed(plan.alpha / static_cast<double>(plan.looks.size()));
+    if (plan.looks.front() < needed) {
+        return fail(Code::invalid,
+                    "--trials {}: with {} looks nothing could be significant at the first, "
+                    "expected at least {}",
+                    plan.looks.front(), plan.looks.size(), needed);
+    }
+    plan::lay_out_trials(plan);
+    return {};
+}
+
 // An arm that sets huge pages itself is meant to differ in them.
 void expect_arm_differences(plan::Plan& plan) {
     for (const plan::Arm& arm : plan.arms) {
@@ -121,6 +171,12 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
         ->allow_extra_args(false);
     app.add_option("--trials", options.trials,
                    "boots of each arm in each case (6 are comfortable)");
+    app.add_option("--until", options.until,
+                   "add trials until the 95% intervals of the key metrics' changes are within "
+                   "+-PCT % of the base (or their floors), looking after --trials, half as many "
+                   "again, and so on; p-values pay for the looks");
+    app.add_option("--max-trials", options.max_trials,
+                   "with --until: at most so many of each arm in each case (5 times --trials)");
     app.add_option("--iterations", options.iterations, "runs of the probe inside one boot");
     app.add_option("--cases", options.cases, "only these cases, as A,B: --cases 90%,95%");
     app.add_option("--set", options.set,
@@ -165,6 +221,7 @@ Result<Planned> make_plan(const RunOptions& options, const std::vector<std::stri
     wanted.command = probe_command(command);
     MANO_ASSIGN(planned.plan, experiment::make_plan(planned.experiment, wanted));
     expect_arm_differences(planned.plan);
+    MANO_TRY(plan_looks(options, planned.plan));
     return planned;
 }
 
@@ -226,7 +283,13 @@ std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
         add("--arm", arm.name + "=" + keys);
     }
     if (plan.exact) words.emplace_back("--exact");
-    add("--trials", std::to_string(plan.trials_per_cell));
+    if (plan.looks.empty()) {
+        add("--trials", std::to_string(plan.trials_per_cell));
+    } else {
+        add("--trials", std::to_string(plan.looks.front()));
+        add("--until", fmt::format("{:g}", plan.until_pct));
+        add("--max-trials", std::to_string(plan.trials_per_cell));
+    }
     if (!options.iterations.empty()) add("--iterations", options.iterations);
     if (!options.cases.empty()) add("--cases", options.cases);
     for (const std::string& text : options.set)

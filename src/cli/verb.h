@@ -31,6 +31,7 @@ using Action = std::function<Result<int>(const Call&)>;
 using Chosen = std::shared_ptr<Action>;
 
 // Each adds its verb to `app` with options, help and examples.
+void add_aa(CLI::App& app, const Chosen& chosen);
 void add_compare(CLI::App& app, const Chosen& chosen);
 void add_doctor(CLI::App& app, const Chosen& chosen);
 void add_experiments(CLI::App& app, const Chosen& chosen);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/arguments.h"
+#include "cli/evidence.h"
 #include "cli/output.h"
 #include "cli/result.h"
 #include "cli/run_options.h"
@@ -36,7 +37,7 @@ Result<report::Options> report_options(const Options& options) {
 
 Result<int> compare(const Options& options) {
     MANO_ASSIGN(const Format format, chosen_format(options.format));
-    MANO_ASSIGN(const report::Options how, report_options(options));
+    MANO_ASSIGN(report::Options how, report_options(options));
     MANO_ASSIGN(store::Store store, store::Store::open(store_path(options.store), true));
     std::vector<store::RunSet> runsets;
     for (const std::string& reference : options.runsets) {
@@ -48,6 +49,8 @@ Result<int> compare(const Options& options) {
         }
         runsets.push_back(std::move(runset));
     }
+    const auto aa = find_aa(store, runsets.front());
+    how.aa = aa ? &*aa : nullptr;
     if (runsets.size() == 1) return print_result(runsets.front(), how, format);
     MANO_ASSIGN(const store::RunSet merged, report::merge(runsets, options.force));
     return print_result(merged, how, format);

@@ -2,17 +2,21 @@
 // plan: what `run` would do, in order, and how long that may take. Runs and downloads nothing.
 #include <algorithm>
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/file.h"
 #include "base/units.h"
 #include "cli/arguments.h"
+#include "cli/evidence.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "cli/verb.h"
+#include "report/noise.h"
 #include "runner/estimate.h"
+#include "stats/power.h"
 #include "store/store.h"
 #include "substrate/guest/guest.h"
 
@@ -105,6 +109,86 @@ Time estimate_time(const plan::Plan& plan, const std::filesystem::path& path, un
     return {};
 }
 
+// What this number of trials will show of a key metric, by an earlier run set's spread.
+struct Expected {
+    report::Spread spread;
+    std::optional<double> detectable;
+    std::optional<std::size_t> for_margin, for_until;
+};
+struct Outlook {
+    std::string source;  // the run set; empty: none
+    std::vector<Expected> metrics;
+};
+
+Outlook look_ahead(const plan::Plan& plan, store::Store& store) {
+    const auto earlier = find_earlier(store, plan, {});
+    if (!earlier) return {};
+    const auto spreads = report::spreads(*earlier);
+    if (!spreads) return {};
+    Outlook outlook{earlier->id, {}};
+    const double alpha =
+        plan.alpha / static_cast<double>(std::max<std::size_t>(1, plan.looks.size()));
+    const std::size_t n = plan.looks.empty() ? plan.trials_per_cell : plan.looks.front();
+    for (const report::Spread& spread : *spreads) {
+        if (index_of_case(plan, spread.case_) >= plan.cases.size()) continue;
+        Expected expected{spread, report::resolution(spread, n, alpha).detectable,
+                          stats::trials_to_detect(spread.pool, spread.margin, alpha), std::nullopt};
+        if (plan.until_pct > 0) {
+            expected.for_until = stats::trials_for_width(
+                spread.pool, plan.until_pct / 100 * std::fabs(spread.median));
+        }
+        outlook.metrics.push_back(std::move(expected));
+    }
+    return outlook;
+}
+
+std::string outlook_text(const plan::Plan& plan, const Outlook& outlook) {
+    if (outlook.metrics.empty()) {
+        return "precision: unknown until a first run set of this experiment in this mode and "
+               "shape\n";
+    }
+    const auto trials = [](const std::optional<std::size_t>& count) {
+        return count ? fmt::format("{}", *count) : std::string("-");
+    };
+    const std::size_t n = plan.looks.empty() ? plan.trials_per_cell : plan.looks.front();
+    std::vector<std::vector<std::string>> rows{{fmt::format("precision, from {}", outlook.source),
+                                                fmt::format("found at {}", n),
+                                                "trials for margin"}};
+    if (plan.until_pct > 0) rows[0].push_back(fmt::format("trials for +-{:g}%", plan.until_pct));
+    for (const Expected& each : outlook.metrics) {
+        const double scale = std::fabs(each.spread.median);
+        const std::string found = !each.detectable ? "-"
+                                  : scale > 0
+                                      ? fmt::format("{:.2g}%", 100 * *each.detectable / scale)
+                                      : fmt::format("{:.3g}", *each.detectable);
+        rows.push_back({(each.spread.case_.empty() ? "" : each.spread.case_ + " ") +
+                            each.spread.metric + (each.spread.primary ? " *" : ""),
+                        found, trials(each.for_margin)});
+        if (plan.until_pct > 0) rows.back().push_back(trials(each.for_until));
+    }
+    return columns(rows, {1, 2, 3}) +
+           fill(
+               "Found: the smallest change that 80 of 100 such runs would find. Trials an arm and "
+               "case to find one of the size of the metric's margin or floor; -: more than 10,000.",
+               0);
+}
+
+json outlook_json(const Outlook& outlook) {
+    if (outlook.metrics.empty()) return nullptr;
+    const auto number = [](const auto& value) { return value ? json(*value) : json(nullptr); };
+    json metrics = json::array();
+    for (const Expected& each : outlook.metrics) {
+        metrics.push_back({{"case", each.spread.case_},
+                           {"metric", each.spread.metric},
+                           {"median", each.spread.median},
+                           {"margin", each.spread.margin},
+                           {"detectable", number(each.detectable)},
+                           {"trials_for_margin", number(each.for_margin)},
+                           {"trials_for_until", number(each.for_until)}});
+    }
+    return {{"from", outlook.source}, {"metrics", metrics}};
+}
+
 std::string seeds_text(const plan::Plan& plan) {
     const std::uint64_t rows = plan.shared_seeds
                                    ? plan.trials_per_cell
@@ -117,7 +201,7 @@ std::string seeds_text(const plan::Plan& plan) {
 }
 
 std::string to_text(const Planned& planned, const std::vector<ArmKernel>& kernels, const Time& time,
-                    unsigned jobs) {
+                    const Outlook& outlook, const std::string& pairs, unsigned jobs) {
     const plan::Plan& plan = planned.plan;
     std::string text = fmt::format("{}: {}\n", plan.experiment, planned.experiment.title);
     text += fmt::format(
@@ -135,6 +219,16 @@ std::string to_text(const Planned& planned, const std::vector<ArmKernel>& kernel
     text +=
         fmt::format("{} trials: {} arms x {} cases x {}; {}\n", plan.trials.size(),
                     plan.arms.size(), plan.cases.size(), plan.trials_per_cell, seeds_text(plan));
+    if (!plan.looks.empty()) {
+        std::string looks;
+        for (const std::uint32_t look : plan.looks)
+            looks += fmt::format("{}{}", looks.empty() ? "" : ", ", look);
+        text += fill(fmt::format("at most: ends once the key metrics' 95% intervals are within "
+                                 "+-{:g}%, looked at after {} trials of each",
+                                 plan.until_pct, looks),
+                     0);
+    }
+    if (!pairs.empty()) text += fill(pairs, 0);
     text += fmt::format("plan {}\n\n", plan::hash(plan));
     std::vector<std::vector<std::string>> rows{{"trial", "arm", "case", "seed"}};
     for (const plan::PlannedTrial& trial : plan.trials) {
@@ -146,10 +240,12 @@ std::string to_text(const Planned& planned, const std::vector<ArmKernel>& kernel
     text += time.seconds < 0 ? std::string("\ntime: unknown until a first trial\n")
                              : fmt::format("\ntime: about {}, {} at once (as trials took in {})\n",
                                            show_seconds(time.seconds), jobs, time.source);
+    text += "\n" + outlook_text(plan, outlook);
     return printable(text);
 }
 
-json to_json(const plan::Plan& plan, const std::vector<ArmKernel>& kernels, const Time& time) {
+json to_json(const plan::Plan& plan, const std::vector<ArmKernel>& kernels, const Time& time,
+             const Outlook& outlook) {
     json arms = json::array();
     for (std::size_t i = 0; i < plan.arms.size(); ++i) {
         const auto& kernel = kernels[i].kernel;
@@ -162,6 +258,7 @@ json to_json(const plan::Plan& plan, const std::vector<ArmKernel>& kernels, cons
             {"hash", plan::hash(plan)},
             {"estimated_seconds", time.seconds < 0 ? json(nullptr) : json(time.seconds)},
             {"estimated_from", time.seconds < 0 ? json(nullptr) : json(time.source)},
+            {"precision", outlook_json(outlook)},
             {"kernels", arms},
             {"plan", json::parse(plan::to_json(plan))}};
 }
@@ -181,11 +278,19 @@ Result<int> show_plan(const Options& options, const Call& call) {
     const substrate::guest::GuestSubstrate guests({});
     const unsigned jobs = guests.jobs(plan, static_cast<unsigned>(wanted)).first;
     const Time time = estimate_time(plan, store_path(options.store), jobs);
+    Outlook outlook;
+    std::string pairs;
+    if (auto store = store::Store::open(store_path(options.store), true)) {
+        pairs = settle_pairs(*store, plan);
+        outlook = look_ahead(plan, *store);
+    } else {
+        plan.paired = false;
+    }
     if (options.json) {
-        const json value = to_json(plan, kernels, time);
+        const json value = to_json(plan, kernels, time, outlook);
         MANO_TRY(print(value.dump(2, ' ', false, json::error_handler_t::replace) + "\n"));
     } else {
-        MANO_TRY(print(to_text(planned, kernels, time, jobs)));
+        MANO_TRY(print(to_text(planned, kernels, time, outlook, pairs, jobs)));
     }
     return 0;
 }

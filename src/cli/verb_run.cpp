@@ -6,11 +6,13 @@
 
 #include "base/file.h"
 #include "cli/arguments.h"
+#include "cli/evidence.h"
 #include "cli/kernel_json.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/result.h"
 #include "cli/run_options.h"
+#include "cli/run_session.h"
 #include "cli/stop.h"
 #include "cli/verb.h"
 #include "runner/runner.h"
@@ -19,18 +21,12 @@
 namespace mano::cli {
 namespace {
 
-struct Options {
-    RunOptions run;
-    FormatOptions format;
-    std::string jobs, store, name, resume;
-    bool force = false;
-    bool quiet = false;
-};
+using Options = RunVerbOptions;
 
 // Everything that one execution needs.
 struct Session {
     const Options& options;
-    Format format;
+    const Finish& finish;
     std::optional<unsigned> jobs;
     store::Store store;
     Progress progress;
@@ -97,9 +93,27 @@ Status print_partial(Session& session, const store::RunSet& runset) {
             has[trial.planned.arm] = true;
     }
     if (std::find(has.begin(), has.end(), false) != has.end()) return {};
-    const auto printed = print_result(runset, {}, session.format);
+    const auto printed = session.finish(session.store, runset);
     if (!printed) return tl::unexpected<Error>(printed.error());
     return {};
+}
+
+// A look of a sequential run: are the key metrics known as well as --until asks?
+Result<bool> precise_enough(Session& session, const std::string& runset, std::uint32_t trials) {
+    MANO_ASSIGN(const store::RunSet stored, session.store.load(runset, true, false));
+    MANO_ASSIGN(const report::ReportData data, report::build(stored, {}));
+    const report::Precision seen = report::precision(data);
+    const double wanted = stored.plan.until_pct;
+    const std::string where = seen.metric + (seen.case_.empty() ? "" : " (" + seen.case_ + ")");
+    const bool enough = seen.widest_pct && *seen.widest_pct <= wanted;
+    session.progress.say(
+        fmt::format("look after {} trials an arm: {}, wanted within +-{:g}%: {}", trials,
+                    !seen.widest_pct ? where + " has no interval yet"
+                    : seen.metric.empty()
+                        ? "every key metric is known within its floor"
+                        : fmt::format("{} is known within +-{:.2g}%", where, *seen.widest_pct),
+                    wanted, enough ? "enough" : "going on"));
+    return enough;
 }
 
 Result<int> execute(Session& session, substrate::Substrate& substrate, const std::string& runset,
@@ -108,6 +122,9 @@ Result<int> execute(Session& session, substrate::Substrate& substrate, const std
     how.jobs = wanted_jobs(session.jobs, plan, session.progress);
     how.stop = stop_requested;
     how.listen = [&session](const runner::Event& event) { session.progress.trial(event); };
+    how.enough = [&session, &runset](std::uint32_t trials) {
+        return precise_enough(session, runset, trials);
+    };
     const auto outcome = runner::execute(session.store, runset, substrate, kernels, how);
     session.progress.clear();
     if (!outcome) return tl::unexpected<Error>(outcome.error());
@@ -121,7 +138,7 @@ Result<int> execute(Session& session, substrate::Substrate& substrate, const std
                         outcome->done, plan.trials.size(), resume_line(session.options, runset)));
         return interrupted_exit_code();
     }
-    return print_result(stored, {}, session.format);
+    return session.finish(session.store, stored);
 }
 
 Result<int> start(Session& session, Planned planned, const std::vector<std::string>& command) {
@@ -133,6 +150,9 @@ Result<int> start(Session& session, Planned planned, const std::vector<std::stri
     for (const kernels::Kernel& kernel : kernels)
         ids.push_back(kernel.id);
     separate_equal_arms(session.options.run, plan, ids);
+    if (const std::string pairs = settle_pairs(session.store, plan); !pairs.empty()) {
+        session.progress.say("note: " + pairs);
+    }
     MANO_TRY(session.guests.prepare(plan, kernels));
     store::NewRunSet runset;
     runset.name = session.options.name;
@@ -191,7 +211,7 @@ Result<int> resume(Session& session) {
     if (runset.state == store::RunState::complete) {
         session.progress.say(fmt::format("run set {} is complete", runset.id));
         MANO_ASSIGN(const store::RunSet whole, session.store.load(runset.id, true, false));
-        return print_result(whole, {}, session.format);
+        return session.finish(session.store, whole);
     }
     const auto left = std::count_if(runset.trials.begin(), runset.trials.end(),
                                     [](const store::StoredTrial& trial) { return !trial.done; });
@@ -221,8 +241,8 @@ Status check_resume(const Options& options, const Call& call) {
     const bool more = !run.experiment.empty() || !run.kernels.empty() || !run.arms.empty() ||
                       !run.set.empty() || !run.trials.empty() || !run.iterations.empty() ||
                       !run.cases.empty() || !run.seed.empty() || !run.seeds.empty() || run.exact ||
-                      !run.add.empty() || !run.timeout.empty() || !options.name.empty() ||
-                      call.dashes;
+                      !run.add.empty() || !run.timeout.empty() || !run.until.empty() ||
+                      !run.max_trials.empty() || !options.name.empty() || call.dashes;
     if (!more) return {};
     return fail(Code::invalid,
                 "--resume {}: the plan of a run set is fixed, expected only --store, "
@@ -230,28 +250,39 @@ Status check_resume(const Options& options, const Call& call) {
                 options.resume);
 }
 
-Result<int> run(const Options& options, const Call& call) {
-    catch_signals();
-    MANO_ASSIGN(const Format format, chosen_format(options.format));
+Result<int> with_session(const Options& options, const Finish& finish,
+                         const std::function<Result<int>(Session&)>& work) {
     MANO_ASSIGN(const std::optional<unsigned> jobs, parse_jobs(options.jobs));
-    // Everything that may be wrong with the words is said before the store is touched.
-    std::optional<Planned> planned;
-    if (options.resume.empty()) {
-        MANO_ASSIGN(planned, make_plan(options.run, call.after_dashes));
-    } else {
-        MANO_TRY(check_resume(options, call));
-    }
     MANO_ASSIGN(store::Store store, store::Store::open(store_path(options.store)));
     substrate::guest::Options guests;
     guests.cache = cache_folder();
     guests.stop = stop_requested;
     Session session{options,
-                    format,
+                    finish,
                     jobs,
                     std::move(store),
                     Progress(options.quiet),
                     substrate::guest::GuestSubstrate(std::move(guests))};
-    return planned ? start(session, std::move(*planned), call.after_dashes) : resume(session);
+    return work(session);
+}
+
+Result<int> run(const Options& options, const Call& call) {
+    catch_signals();
+    MANO_ASSIGN(const Format format, chosen_format(options.format));
+    const Finish finish = [format](store::Store& store, const store::RunSet& runset) {
+        report::Options how;
+        const auto aa = find_aa(store, runset);
+        how.aa = aa ? &*aa : nullptr;
+        return print_result(runset, how, format);
+    };
+    // Everything that may be wrong with the words is said before the store is touched.
+    MANO_TRY(parse_jobs(options.jobs));
+    if (options.resume.empty()) {
+        MANO_ASSIGN(Planned planned, make_plan(options.run, call.after_dashes));
+        return run_plan(options, std::move(planned), call.after_dashes, finish);
+    }
+    MANO_TRY(check_resume(options, call));
+    return with_session(options, finish, [](Session& session) { return resume(session); });
 }
 
 constexpr std::string_view kFooter =
@@ -265,11 +296,19 @@ constexpr std::string_view kFooter =
     "95%\n"
     "  manometer run idle -k base=debian:7.3 --arm calm='sysctl.vm.swappiness=10'\n"
     "  manometer run command -k debian:7.3 --add ./mytest -- mytest --size 64M\n"
+    "  manometer run idle -k a=debian:7.1 -k b=debian:7.3 --until 5 --max-trials 40\n"
     "  manometer run --resume last\n"
     "\nExit codes: 0 no regression; 1 usage; 2 this machine lacks something; 3 no answer; 4\n"
     "regression found; 130 stopped by Ctrl-C (128 plus the signal).\n";
 
 }  // namespace
+
+Result<int> run_plan(const RunVerbOptions& options, Planned planned,
+                     const std::vector<std::string>& command, const Finish& finish) {
+    return with_session(options, finish, [&](Session& session) {
+        return start(session, std::move(planned), command);
+    });
+}
 
 void add_run(CLI::App& app, const Chosen& chosen) {
     auto* verb = app.add_subcommand("run", "run an experiment on kernels and print the comparison");

@@ -19,7 +19,7 @@ using plan::Plan;
 constexpr std::uint64_t kMaxTrials = 100'000;
 
 Draft draft_of(Plan& plan, Case& one, std::uint32_t& trials) {
-    return {plan.shape, one.trial, plan.wall_limit_ns, trials};
+    return {plan.shape, one.trial, plan.wall_limit_ns, trials, plan.paired};
 }
 
 Status check_arms(const std::vector<plan::Arm>& arms) {

@@ -64,7 +64,8 @@ class Parser {
 
   private:
     Draft draft() {
-        return {experiment_.base.shape, trial_, experiment_.base.wall_limit_ns, trials_};
+        return {experiment_.base.shape, trial_, experiment_.base.wall_limit_ns, trials_,
+                experiment_.base.paired};
     }
 
     // nullptr, after a fault when it is required, where the file hasn't got it.
@@ -351,7 +352,8 @@ class Parser {
         const auto def = find_setting(draft(), *experiment_.sweep);
         for (const std::string& value : experiment_.sweep_values) {
             plan::Case one{key + "=" + value, {}, trial_};
-            Draft swept{experiment_.base.shape, one.trial, experiment_.base.wall_limit_ns, trials_};
+            Draft swept{experiment_.base.shape, one.trial, experiment_.base.wall_limit_ns, trials_,
+                        experiment_.base.paired};
             // Both were checked when the sweep was read.
             if (!def || !apply_setting(swept, *experiment_.sweep, value)) continue;
             const auto held = parse_value(def->param, def->choices, value);

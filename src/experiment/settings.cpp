@@ -80,6 +80,10 @@ constexpr std::array kRun{
     SettingDef{{"wall_limit", ParamType::duration, "ns", 10 * kMinute, 5 * kSecond, 1440 * kMinute,
                 "host time that one trial may take"},
                {}},
+    SettingDef{{"pairs", ParamType::boolean, "", 0, 0, 1,
+                "compare equal seeds in pairs, where earlier run sets show that equal seeds give "
+                "alike values in both arms; else nothing changes"},
+               {}},
 };
 
 constexpr SettingDef kMthpDef{
@@ -207,6 +211,7 @@ void set_run(const Draft& draft, std::string_view key, const Held& held) {
     if (key == "pressure_limit") draft.trial.pressure_limit_ns = number;
     if (key == "probe_limit") draft.trial.probe_limit_ns = number;
     if (key == "wall_limit") draft.wall_limit_ns = number;
+    if (key == "pairs") draft.pairs = number != 0;
 }
 
 std::optional<Held> get_guest(const plan::GuestShape& shape, std::string_view key) {
@@ -229,6 +234,7 @@ Held get_run(const Draft& draft, std::string_view key) {
     if (key == "gap") number = draft.trial.iteration_gap_ns;
     if (key == "pressure_limit") number = draft.trial.pressure_limit_ns;
     if (key == "probe_limit") number = draft.trial.probe_limit_ns;
+    if (key == "pairs") number = draft.pairs ? 1 : 0;
     return {static_cast<std::int64_t>(number), {}};
 }
 

@@ -36,6 +36,7 @@ struct Draft {
     plan::TrialPlan& trial;
     std::uint64_t& wall_limit_ns;
     std::uint32_t& trials;
+    bool& pairs;
 };
 
 // All defaults of the schema, before an experiment sets anything.

@@ -36,12 +36,20 @@ void lay_out_trials(Plan& plan) {
     };
     std::vector<Block> blocks;
     const auto cases = static_cast<std::uint32_t>(plan.cases.size());
-    for (std::uint32_t case_ = 0; case_ < cases; ++case_) {
-        for (std::uint32_t row = 0; row < plan.trials_per_cell; ++row)
-            blocks.push_back({case_, row});
-    }
     Rng rng(plan.order_seed);
-    shuffle(blocks, rng);
+    std::vector<std::uint32_t> ends = plan.looks;
+    if (ends.empty()) ends = {plan.trials_per_cell};
+    std::uint32_t begin = 0;
+    for (const std::uint32_t end : ends) {
+        std::vector<Block> stage;
+        for (std::uint32_t case_ = 0; case_ < cases; ++case_) {
+            for (std::uint32_t row = begin; row < end; ++row)
+                stage.push_back({case_, row});
+        }
+        shuffle(stage, rng);
+        blocks.insert(blocks.end(), stage.begin(), stage.end());
+        begin = end;
+    }
 
     plan.trials.clear();
     for (const Block& block : blocks) {

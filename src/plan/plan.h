@@ -34,6 +34,8 @@ struct Arm {
     std::string kernel_spec;           // "debian:7.1"
     std::vector<std::string> cmdline;  // added to the kernel's command line in this arm
     std::vector<Setting> settings;     // sysctls and knobs of this arm
+    // The base once more, rebuilt with a change of layout that means nothing: a control.
+    bool placebo = false;
     bool operator==(const Arm&) const = default;
 };
 
@@ -95,11 +97,19 @@ struct Plan {
     std::string substrate = "guest";
     Accel accel = Accel::automatic;
     bool exact = false;
+    // Equal seeds are compared in pairs. The experiment asks for it; a run keeps it only where
+    // earlier run sets show that equal seeds correlate, and notes which and how much.
     bool paired = false;
+    std::string paired_because;
     bool shared_seeds = true;
     std::uint64_t first_seed = 1;
-    std::uint64_t order_seed = 1;  // of the random interleaving
-    std::uint32_t trials_per_cell = 1;
+    std::uint64_t order_seed = 1;       // of the random interleaving
+    std::uint32_t trials_per_cell = 1;  // with `looks`: at most
+    // Sequential stopping (--until): after so many trials of each arm and case (ascending, the last
+    // is trials_per_cell) the run may end, when the 95 % intervals of the key metrics' changes are
+    // within ±until_pct. Each p-value is multiplied by the number of looks. Empty: no looks.
+    std::vector<std::uint32_t> looks;
+    double until_pct = 0;
     double alpha = 0.05;
     std::uint64_t wall_limit_ns = 0;  // host time that one trial may take
     GuestShape shape;
@@ -124,8 +134,8 @@ Result<Plan> from_json(std::string_view text);
 std::string hash(const Plan& plan);
 
 // Fills plan.trials: every (case, row) is a block holding each arm once in random order; blocks in
-// random order; all drawn from order_seed. Seeds: shared → row r has first_seed + r in all arms;
-// disjoint → first_seed + arm * trials_per_cell + r.
+// random order, those before a look before those after it; all drawn from order_seed. Seeds: shared
+// → row r has first_seed + r in all arms; disjoint → first_seed + arm * trials_per_cell + r.
 void lay_out_trials(Plan& plan);
 
 }  // namespace mano::plan

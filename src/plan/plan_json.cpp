@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Plan ⇄ canonical JSON. One description of the fields serves both ways (`Writer` and `Reader` have
 // the same members), so that a field can't be written and forgotten on reading.
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -150,7 +152,10 @@ class Reader {
     template <typename T>
     void added(const char* key, T& value, const T& otherwise) {
         value = otherwise;
-        if (in_.contains(key)) (*this)(key, value);
+        if (!in_.contains(key)) return;
+        (*this)(key, value);
+        if (value == otherwise)
+            throw Fault{(path_.empty() ? "" : path_ + ".") + key + " is needless"};
     }
     // Equal plans have equal texts, so a text with more in it is no plan's.
     void finish() const {
@@ -268,6 +273,7 @@ void fields(Archive& archive, Arm& arm) {
     archive("kernel_spec", arm.kernel_spec);
     archive("cmdline", arm.cmdline);
     archive("settings", arm.settings);
+    archive.added("placebo", arm.placebo, false);
 }
 
 template <typename Archive>
@@ -367,10 +373,13 @@ void fields(Archive& archive, Plan& plan) {
     archive("accel", plan.accel);
     archive("exact", plan.exact);
     archive("paired", plan.paired);
+    archive.added("paired_because", plan.paired_because, std::string());
     archive("shared_seeds", plan.shared_seeds);
     archive("first_seed", plan.first_seed);
     archive("order_seed", plan.order_seed);
     archive("trials_per_cell", plan.trials_per_cell);
+    archive.added("looks", plan.looks, {});
+    archive.added("until_pct", plan.until_pct, 0.0);
     archive("alpha", plan.alpha);
     archive("wall_limit_ns", plan.wall_limit_ns);
     archive("shape", plan.shape);
@@ -387,6 +396,13 @@ void fields(Archive& archive, Plan& plan) {
 
 // What the fields can't say each for itself.
 void check_whole(const Plan& plan) {
+    if (!plan.looks.empty()) {
+        const bool ascending = std::adjacent_find(plan.looks.begin(), plan.looks.end(),
+                                                  std::greater_equal<>()) == plan.looks.end();
+        if (!ascending || plan.looks.front() == 0 || plan.looks.back() != plan.trials_per_cell) {
+            throw Fault{"looks don't lead up to trials_per_cell"};
+        }
+    }
     for (const PlannedTrial& trial : plan.trials) {
         if (trial.arm >= plan.arms.size() || trial.case_ >= plan.cases.size()) {
             throw Fault{

@@ -214,6 +214,56 @@ Plan plain(std::size_t arms, std::size_t cases, std::uint32_t trials, std::uint6
     return plan;
 }
 
+// A run that may stop at a look has by then run as many trials of each arm and case.
+TEST(PlanProperty, LooksDivideTheOrder) {
+    constexpr std::uint64_t kSeed = 8;
+    RecordProperty("seed", std::to_string(kSeed));
+    Rng rng(kSeed);
+    for (int round = 0; round < 50; ++round) {
+        Plan plan = plain(1 + rng.below(3), 1 + rng.below(3), 1, rng.next());
+        for (std::size_t looks = 1 + rng.below(4); plan.looks.size() < looks;) {
+            const std::uint32_t last = plan.looks.empty() ? 0 : plan.looks.back();
+            plan.looks.push_back(last + 1 + static_cast<std::uint32_t>(rng.below(6)));
+        }
+        plan.until_pct = 5;
+        plan.trials_per_cell = plan.looks.back();
+        lay_out_trials(plan);
+        const std::size_t cells = plan.arms.size() * plan.cases.size();
+        ASSERT_EQ(plan.trials.size(), cells * plan.trials_per_cell);
+        for (const PlannedTrial& trial : plan.trials) {
+            for (const std::uint32_t look : plan.looks) {
+                EXPECT_EQ(trial.row < look, trial.position < look * cells);
+            }
+        }
+        const auto back = from_json(to_json(plan));
+        ASSERT_TRUE(back) << back.error().text();
+        EXPECT_EQ(back->looks, plan.looks);
+        EXPECT_EQ(back->until_pct, plan.until_pct);
+        Plan wrong = plan;
+        wrong.looks.back() += 1;
+        EXPECT_FALSE(from_json(to_json(wrong)));
+    }
+}
+
+// What came later isn't written where it isn't used: stored plans keep their hashes.
+TEST(Plan, LaterFieldsAreOnlyThereWhenUsed) {
+    Plan plan = plain(2, 1, 2, 3);
+    const std::string before = to_json(plan);
+    for (const char* key : {"looks", "until_pct", "placebo", "paired_because"}) {
+        EXPECT_EQ(before.find(key), std::string::npos) << key;
+    }
+    plan.arms[1].placebo = true;
+    plan.paired_because = "Spearman 0.9 over 12 pairs";
+    const auto back = from_json(to_json(plan));
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_TRUE(back->arms[1].placebo);
+    EXPECT_FALSE(back->arms[0].placebo);
+    EXPECT_EQ(back->paired_because, plan.paired_because);
+    std::string needless = before;
+    needless.insert(1, "\"until_pct\":0.0,");
+    EXPECT_FALSE(from_json(needless));
+}
+
 TEST(PlanProperty, EachBlockHoldsEachArmOnce) {
     constexpr std::uint64_t kSeed = 7;
     RecordProperty("seed", std::to_string(kSeed));

@@ -28,6 +28,7 @@ ArmReport describe_arm(const store::RunSet& runset, std::uint32_t index) {
     ArmReport report;
     report.name = arm.name;
     report.spec = arm.kernel_spec;
+    report.placebo = arm.placebo;
     for (const std::string& word : arm.cmdline) {
         report.cmdline += (report.cmdline.empty() ? "" : " ") + word;
     }
@@ -197,6 +198,7 @@ Result<CaseReport> build_case(const store::RunSet& runset, const Options& option
     report.name = source.name;
     report.parameters = source.parameters;
     check_equivalence(plan, cell, report);
+    check_in_use(plan, cell, report);
     for (const std::string& name : row_order(plan, cell)) {
         // Tests see every row, chosen or not: leaving rows out must not make p-values smaller.
         MetricRow row = make_row(plan, name, cell);
@@ -226,7 +228,9 @@ void warn_of_run(const store::RunSet& runset, ReportData& data) {
     const auto done = static_cast<std::size_t>(
         std::count_if(runset.trials.begin(), runset.trials.end(),
                       [](const store::StoredTrial& trial) { return trial.done; }));
-    if (done < runset.trials.size()) {
+    // A sequential run may end at a look, before all that was planned.
+    const bool early = runset.state == store::RunState::complete && !runset.plan.looks.empty();
+    if (done < runset.trials.size() && !early) {
         warn(data, "partial",
              fmt::format("{} of {} planned trials have run", done, runset.trials.size()),
              fmt::format("manometer run --resume {}", runset.id));
@@ -287,7 +291,10 @@ Result<ReportData> build(const store::RunSet& runset, const Options& options) {
     bool any_row = false;
     for (std::size_t i = 0; i < collected.cases.size(); ++i) {
         MANO_ASSIGN(CaseReport report, build_case(runset, options, collected, i, data));
-        verdicts.insert(verdicts.end(), report.verdicts.begin(), report.verdicts.end());
+        // Not those of placebo arms: they are the control.
+        for (std::size_t arm = 1; arm < data.arms.size(); ++arm) {
+            if (!data.arms[arm].placebo) verdicts.push_back(report.verdicts[arm - 1]);
+        }
         any_row = any_row || !report.rows.empty();
         data.cases.push_back(std::move(report));
     }
@@ -296,7 +303,9 @@ Result<ReportData> build(const store::RunSet& runset, const Options& options) {
                     options.metrics.front());
     }
     data.confounders = find_confounders(runset, collected, data.arms);
-    data.verdict = data.arms.size() < 2 ? stats::Verdict::inconclusive : stats::combine(verdicts);
+    if (options.aa != nullptr) MANO_TRY(quote_noise(*options.aa, data));
+    data.verdict = verdicts.empty() && data.arms.size() < 2 ? stats::Verdict::inconclusive
+                                                            : stats::combine(verdicts);
     return data;
 }
 
@@ -305,11 +314,14 @@ int exit_code(const ReportData& data) {
     bool answered = true;
     for (const CaseReport& report : data.cases) {
         for (const MetricRow& row : report.rows) {
-            for (const Change& change : row.changes) {
-                if (row.key && change.verdict == stats::Verdict::worse) return 4;
+            for (std::size_t i = 0; i < row.changes.size(); ++i) {
+                const bool judged = row.key && !data.arms[i + 1].placebo;
+                if (judged && row.changes[i].verdict == stats::Verdict::worse) return 4;
             }
         }
-        for (const stats::Verdict verdict : report.verdicts) {
+        for (std::size_t i = 0; i < report.verdicts.size(); ++i) {
+            if (data.arms[i + 1].placebo) continue;
+            const stats::Verdict verdict = report.verdicts[i];
             if (verdict == stats::Verdict::worse) return 4;
             if (verdict == stats::Verdict::too_few || verdict == stats::Verdict::not_comparable) {
                 answered = false;

@@ -46,6 +46,19 @@ std::vector<Confounder> find_confounders(const store::RunSet& runset, const Coll
 void judge_case(const plan::Plan& plan, const std::vector<std::vector<FoldedTrial>>& cell,
                 CaseReport& report, ReportData& data);
 
+// The sentence behind a row's verdict, and behind a case's.
+void explain(const plan::Plan& plan, MetricRow& row, std::size_t change);
+Reason case_reason(const CaseReport& report, std::size_t change);
+// What a reader must know about a key metric's values: two groups, one apart, a drift over the run,
+// a placebo that was told apart. As warnings, and in the row.
+void remark(const plan::Plan& plan, const std::vector<std::vector<FoldedTrial>>& cell,
+            MetricRow& row, const CaseReport& report, ReportData& data);
+// Huge pages in use before the probe: state that the pressure brings about, and so a gate.
+void check_in_use(const plan::Plan& plan, const std::vector<std::vector<FoldedTrial>>& cell,
+                  CaseReport& report);
+// Quotes options.aa beside the key metrics.
+Status quote_noise(const store::RunSet& aa, ReportData& data);
+
 // "a*c" against "abc": '*' and '?' only.
 bool matches(std::string_view pattern, std::string_view text);
 

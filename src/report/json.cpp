@@ -59,7 +59,50 @@ Json arm_values(const ArmValues& arm) {
     json["stddev_pct"] = number(summary.stddev_pct);
     json["half_range_pct"] = number(summary.half_range_pct);
     json["ci95"] = interval(summary.ci95);
+    json["modes"] = nullptr;
+    if (arm.modes) {
+        json["modes"] =
+            Json::array({{{"median", number(arm.modes->low)}, {"n", arm.modes->n_low}},
+                         {{"median", number(arm.modes->high)}, {"n", arm.modes->n_high}}});
+    }
+    json["outlier"] = arm.outlier ? number(arm.outlier->value) : Json(nullptr);
     return json;
+}
+
+Json bootstrap(const std::optional<stats::Bootstrap>& value) {
+    return value ? interval(value->ci95) : Json(nullptr);
+}
+
+// Why an interval that was asked for isn't there.
+Json gap(const std::optional<stats::Bootstrap>& value) {
+    return value ? text(std::string(stats::sentence_of(value->gap))) : Json(nullptr);
+}
+
+Json test(const std::optional<stats::Test>& value) {
+    if (!value) return nullptr;
+    return {{"test", value->name}, {"p", number(value->p)}};
+}
+
+Json paired(const std::optional<stats::Paired>& value) {
+    if (!value) return nullptr;
+    return {{"pairs", value->pairs}, {"correlation", number(value->correlation)}};
+}
+
+Json placebo(const std::optional<Placebo>& value) {
+    if (!value) return nullptr;
+    return {{"arm", value->arm}, {"shift", number(value->shift)}, {"pct", number(value->pct)}};
+}
+
+Json noise(const std::optional<Noise>& value) {
+    if (!value) return nullptr;
+    return {{"floor", number(value->floor)},
+            {"floor_pct", number(value->floor_pct)},
+            {"detectable", number(value->detectable)},
+            {"detectable_pct", number(value->detectable_pct)}};
+}
+
+Json reason(const Reason& value) {
+    return {{"code", text(value.code)}, {"text", text(value.text)}};
 }
 
 Json change(const MetricRow& row, const Change& each) {
@@ -75,8 +118,20 @@ Json change(const MetricRow& row, const Change& each) {
     json["p_adjusted"] = number(comparison.p_adjusted);
     json["family"] = text(comparison.family);
     json["verdict"] = stats::name_of(each.verdict);
+    json["reason"] = reason(each.why);
     json["margin_pct"] = row.known ? number(row.metric.margin_pct) : Json(nullptr);
+    json["floor"] = row.known ? number(row.metric.floor) : Json(nullptr);
     json["detectable_pct"] = number(comparison.detectable_pct);
+    json["detectable"] = number(comparison.detectable);
+    json["median_pct_ci95"] = bootstrap(comparison.median_pct_ci95);
+    json["median_pct_no_ci"] = gap(comparison.median_pct_ci95);
+    json["total_pct_ci95"] = bootstrap(comparison.total_pct_ci95);
+    json["total_pct_no_ci"] = gap(comparison.total_pct_ci95);
+    json["from_zero"] = comparison.from_zero;
+    json["totals_test"] = test(comparison.totals_test);
+    json["zeros_test"] = test(comparison.zeros_test);
+    json["paired"] = paired(comparison.paired);
+    json["placebo"] = placebo(each.placebo);
     json["warnings"] = each.warnings;
     return json;
 }
@@ -93,6 +148,12 @@ Json metric(const ReportData& data, const MetricRow& row) {
     }
     json["kind"] = row.known ? Json(measure::name_of(row.metric.kind)) : Json(nullptr);
     json["primary"] = row.primary;
+    json["not_observable"] = row.not_observable ? Json(*row.not_observable) : Json(nullptr);
+    json["noise"] = noise(row.noise);
+    json["drift"] = row.drift ? Json({{"spearman", number(row.drift->rho)},
+                                      {"p", number(row.drift->p)},
+                                      {"change", number(row.drift->change)}})
+                              : Json(nullptr);
     json["changes"] = Json::object();
     for (const Change& each : row.changes)
         json["changes"][each.arm] = change(row, each);
@@ -113,6 +174,12 @@ Json case_json(const ReportData& data, const CaseReport& report) {
     json["parameters"] = Json::object();
     for (const auto& [key, value] : report.parameters)
         json["parameters"][key] = parameter(value);
+    json["verdicts"] = Json::object();
+    for (std::size_t i = 0; i < report.verdicts.size() && i + 1 < data.arms.size(); ++i) {
+        json["verdicts"][data.arms[i + 1].name] = {
+            {"verdict", stats::name_of(report.verdicts[i])},
+            {"reason", i < report.reasons.size() ? reason(report.reasons[i]) : Json(nullptr)}};
+    }
     json["metrics"] = Json::array();
     for (const MetricRow& row : report.rows)
         json["metrics"].push_back(metric(data, row));
@@ -138,6 +205,7 @@ Json arm_json(const ArmReport& arm) {
     json["cmdline"] = arm.cmdline;
     json["trials"] = arm.trials;
     json["spoiled"] = arm.spoiled;
+    json["placebo"] = arm.placebo;
     return json;
 }
 
@@ -196,6 +264,10 @@ std::string render_json(const ReportData& data) {
     json["cases"] = Json::array();
     for (const CaseReport& report : data.cases)
         json["cases"].push_back(case_json(data, report));
+    json["noise"] = data.noise ? Json({{"runset", data.noise->runset},
+                                       {"started", data.noise->started},
+                                       {"trials", data.noise->trials}})
+                               : Json(nullptr);
     add_lists(data, json);
     json["verdict"] = stats::name_of(data.verdict);
     // Evidence and facts come from guests: bytes that aren't UTF-8 are replaced, never thrown at.

@@ -39,26 +39,51 @@ void check(const json& object, const Shape& shape, const std::string& where) {
     }
 }
 
-const Shape kTop = {{"schema", "s"},   {"runset", "s"}, {"experiment", "s"},  {"substrate", "s"},
-                    {"accel", "s0"},   {"qemu", "s0"},  {"exact", "b"},       {"seeds", "a"},
-                    {"paired", "b"},   {"base", "s"},   {"arms", "a"},        {"cases", "a"},
-                    {"warnings", "a"}, {"losses", "a"}, {"confounders", "a"}, {"failed", "a"},
-                    {"spoiled", "a"},  {"verdict", "s"}};
-const Shape kArm = {
-    {"name", "s"}, {"kernel", "o"}, {"cmdline", "s"}, {"trials", "n"}, {"spoiled", "n"}};
+const Shape kTop = {{"schema", "s"},   {"runset", "s"},  {"experiment", "s"},  {"substrate", "s"},
+                    {"accel", "s0"},   {"qemu", "s0"},   {"exact", "b"},       {"seeds", "a"},
+                    {"paired", "b"},   {"base", "s"},    {"arms", "a"},        {"cases", "a"},
+                    {"warnings", "a"}, {"losses", "a"},  {"confounders", "a"}, {"failed", "a"},
+                    {"spoiled", "a"},  {"verdict", "s"}, {"noise", "o0"}};
+const Shape kArm = {{"name", "s"},   {"kernel", "o"},  {"cmdline", "s"},
+                    {"trials", "n"}, {"spoiled", "n"}, {"placebo", "b"}};
 const Shape kKernel = {
     {"release", "s0"}, {"spec", "s0"}, {"config_sha256", "s0"}, {"compiler", "s0"}};
-const Shape kCase = {{"name", "s"}, {"parameters", "o"}, {"metrics", "a"}, {"equivalence", "a"}};
-const Shape kMetric = {{"name", "s"}, {"unit", "s0"}, {"better", "s0"}, {"key", "b"},
-                       {"arms", "o"}, {"kind", "s0"}, {"primary", "b"}, {"changes", "o"}};
+const Shape kCase = {
+    {"name", "s"}, {"parameters", "o"}, {"verdicts", "o"}, {"metrics", "a"}, {"equivalence", "a"}};
+const Shape kReason = {{"code", "s"}, {"text", "s"}};
+const Shape kMetric = {{"name", "s"},    {"unit", "s0"},   {"better", "s0"},
+                       {"key", "b"},     {"arms", "o"},    {"kind", "s0"},
+                       {"primary", "b"}, {"changes", "o"}, {"not_observable", "s0"},
+                       {"noise", "o0"},  {"drift", "o0"}};
 const Shape kValues = {{"n", "n"},           {"values", "a"},          {"total", "n0"},
                        {"mean", "n0"},       {"median", "n0"},         {"zeros", "n0"},
-                       {"stddev_pct", "n0"}, {"half_range_pct", "n0"}, {"ci95", "a0"}};
-const Shape kChange = {{"mean_pct", "n0"}, {"median_pct", "n0"}, {"total_pct", "n0"},
-                       {"shift", "n0"},    {"shift_ci95", "a0"}, {"test", "s0"},
-                       {"p", "n0"},        {"p_adjusted", "n0"}, {"family", "s"},
-                       {"verdict", "s"},   {"margin_pct", "n0"}, {"detectable_pct", "n0"},
-                       {"warnings", "a"}};
+                       {"stddev_pct", "n0"}, {"half_range_pct", "n0"}, {"ci95", "a0"},
+                       {"modes", "a0"},      {"outlier", "n0"}};
+const Shape kChange = {{"mean_pct", "n0"},
+                       {"median_pct", "n0"},
+                       {"total_pct", "n0"},
+                       {"shift", "n0"},
+                       {"shift_ci95", "a0"},
+                       {"test", "s0"},
+                       {"p", "n0"},
+                       {"p_adjusted", "n0"},
+                       {"family", "s"},
+                       {"verdict", "s"},
+                       {"margin_pct", "n0"},
+                       {"detectable_pct", "n0"},
+                       {"warnings", "a"},
+                       {"reason", "o"},
+                       {"floor", "n0"},
+                       {"detectable", "n0"},
+                       {"median_pct_ci95", "a0"},
+                       {"median_pct_no_ci", "s0"},
+                       {"total_pct_ci95", "a0"},
+                       {"total_pct_no_ci", "s0"},
+                       {"from_zero", "b"},
+                       {"totals_test", "o0"},
+                       {"zeros_test", "o0"},
+                       {"paired", "o0"},
+                       {"placebo", "o0"}};
 
 void check_metric(const json& metric, const std::set<std::string>& arms, std::size_t others) {
     check(metric, kMetric, "metric");
@@ -78,6 +103,7 @@ void check_metric(const json& metric, const std::set<std::string>& arms, std::si
     for (const auto& [arm, change] : metric["changes"].items()) {
         check(change, kChange, "change");
         EXPECT_TRUE(kVerdicts.contains(change["verdict"].get<std::string>()));
+        check(change["reason"], kReason, "reason");
     }
 }
 
@@ -102,6 +128,11 @@ TEST(Json, HasEveryKeyOfTheContractAndNoOther) {
         }
         for (const json& each : document["cases"]) {
             check(each, kCase, "case");
+            EXPECT_EQ(each["verdicts"].size(), arms.size() - 1);
+            for (const auto& [arm, verdict] : each["verdicts"].items()) {
+                check(verdict, {{"verdict", "s"}, {"reason", "o"}}, "verdicts");
+                check(verdict["reason"], kReason, "reason of " + arm);
+            }
             for (const json& metric : each["metrics"]) {
                 check_metric(metric, arms, arms.size() - 1);
                 for (const auto& [arm, change] : metric["changes"].items()) {

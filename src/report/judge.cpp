@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tests, families and verdicts of one case. The rules are those of docs/methods.md.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "report/internal.h"
+#include "stats/paired.h"
+#include "stats/power.h"
 
 namespace mano::report {
 namespace {
@@ -30,12 +33,39 @@ std::uint64_t failures(const ArmValues& values) {
     return static_cast<std::uint64_t>(values.summary.total.value_or(0));
 }
 
-void test_row(MetricRow& row) {
+// Where the plan pairs equal seeds: the pairs' own test and shift in place of the two samples'.
+void test_pairs(const plan::Plan& plan, const std::vector<std::vector<FoldedTrial>>& cell,
+                MetricRow& row, std::size_t i) {
+    if (!plan.paired || !plan.shared_seeds || row.metric.name == kFailedMetric) return;
+    std::map<std::uint64_t, double> base;  // seed → value
+    for (std::size_t t = 0; t < cell[0].size(); ++t) {
+        if (row.arms[0].values[t]) base[cell[0][t].trial->planned.seed] = *row.arms[0].values[t];
+    }
+    std::vector<double> from;
+    std::vector<double> to;
+    for (std::size_t t = 0; t < cell[i + 1].size(); ++t) {
+        const auto partner = base.find(cell[i + 1][t].trial->planned.seed);
+        if (partner == base.end() || !row.arms[i + 1].values[t]) continue;
+        from.push_back(partner->second);
+        to.push_back(*row.arms[i + 1].values[t]);
+    }
+    stats::Comparison& comparison = row.changes[i].comparison;
+    if (from.empty() || !comparison.test) return;
+    comparison.paired = stats::compare_pairs(from, to, comparison.zero_inflated);
+    comparison.test = comparison.paired->test;
+    comparison.shift = stats::Shift{comparison.paired->shift, comparison.paired->shift_ci95, 0.95};
+}
+
+void test_row(const plan::Plan& plan, const std::vector<std::vector<FoldedTrial>>& cell,
+              MetricRow& row) {
     const std::vector<double> base = known(row.arms[0].values);
     bool small = row.metric.floor > 0;
     for (std::size_t i = 0; i < row.changes.size(); ++i) {
         stats::Comparison& comparison = row.changes[i].comparison;
-        comparison = stats::compare(base, known(row.arms[i + 1].values));
+        constexpr std::uint64_t kSeed = 1;
+        comparison = stats::compare(base, known(row.arms[i + 1].values), kSeed,
+                                    row.key ? stats::Depth::full : stats::Depth::quick);
+        test_pairs(plan, cell, row, i);
         if (row.metric.name == kFailedMetric) {
             const stats::Summary& from = row.arms[0].summary;
             const stats::Summary& to = row.arms[i + 1].summary;
@@ -60,8 +90,7 @@ std::vector<double> unadjusted(std::span<const double> p) {
 // Adjusts the p-values of one arm's changes over a family of rows, and the best attainable ones in
 // the same way.
 void adjust(const std::vector<MetricRow*>& family, std::size_t change, std::string_view name,
-            Adjust method) {
-    std::vector<stats::Comparison*> tested;
+            Adjust method, std::size_t looks) {
     std::vector<Change*> changes;
     std::vector<double> p;
     std::vector<double> best;
@@ -72,8 +101,9 @@ void adjust(const std::vector<MetricRow*>& family, std::size_t change, std::stri
         const bool counts = each.comparison.test || name != kOthers;
         if (!counts) continue;
         changes.push_back(&each);
-        p.push_back(each.comparison.test ? each.comparison.test->p : 1);
-        best.push_back(each.comparison.test ? each.comparison.test->best_attainable_p : 1);
+        const auto& test = each.comparison.test;
+        p.push_back(test ? stats::adjusted_for_looks(test->p, looks) : 1);
+        best.push_back(test ? stats::adjusted_for_looks(test->best_attainable_p, looks) : 1);
     }
     const std::vector<double> adjusted = method(p);
     const std::vector<double> best_adjusted = method(best);
@@ -108,7 +138,7 @@ void judge_failures(const plan::Plan& plan, MetricRow& row, std::size_t i) {
     } else if (failures(row.arms[0]) + failures(row.arms[i + 1]) == 0) {
         change.verdict = stats::Verdict::no_change;
         change.reason = stats::Reason::inside_margin;
-    } else if (change.comparison.test && change.comparison.test->p <= plan.alpha) {
+    } else if (change.comparison.p_adjusted.value_or(1) <= plan.alpha) {
         change.verdict = *other.mean > *base.mean ? stats::Verdict::worse : stats::Verdict::better;
         change.reason = stats::Reason::significant;
     } else {
@@ -117,15 +147,20 @@ void judge_failures(const plan::Plan& plan, MetricRow& row, std::size_t i) {
     }
 }
 
+// What is left of alpha for one row where all secondary ones, and all looks, share it.
+double own_alpha(const plan::Plan& plan, const MetricRow& row, std::size_t i,
+                 std::size_t secondaries) {
+    const bool shared = row.changes[i].comparison.family == kSecondary;
+    const auto looks = static_cast<double>(std::max<std::size_t>(1, plan.looks.size()));
+    return plan.alpha / looks / (shared ? static_cast<double>(secondaries) : 1.0);
+}
+
 // Trials an arm from which these sizes could reach alpha; where equal values are what is in the
 // way, more than there are.
 std::size_t needed_trials(const plan::Plan& plan, const MetricRow& row, std::size_t i,
                           std::size_t secondaries) {
-    const bool shared = row.changes[i].comparison.family == kSecondary;
     const std::size_t fewest = std::min(row.arms[0].summary.n, row.arms[i + 1].summary.n);
-    return std::max(
-        fewest + 1,
-        stats::trials_needed(shared ? plan.alpha / static_cast<double>(secondaries) : plan.alpha));
+    return std::max(fewest + 1, stats::trials_needed(own_alpha(plan, row, i, secondaries)));
 }
 
 // What a reader must know beside the verdict; one text a code, so that tables can point to it.
@@ -168,12 +203,19 @@ void warn_of(const plan::Plan& plan, const MetricRow& row, std::size_t i, std::s
                 "decide whether so small a change matters");
             break;
         case stats::Reason::totals_differ:
-            add("totals-differ", "most values are zero: the medians agree and the totals do not",
+            add("totals-differ",
+                "many values are zero: the medians agree, and whether the totals do can't be said",
                 "compare totals and numbers of zeros; run more trials");
             break;
         case stats::Reason::below_floor:
             add("below-floor", "the values differ by no more than the metric's floor",
                 "not news at this size; a longer run makes the counts larger");
+            break;
+        case stats::Reason::below_placebo:
+            add("below-placebo",
+                "the difference is real for these binaries, but the base rebuilt with another "
+                "layout lies as far from itself",
+                "don't put it down to the change; more placebo arms show how far layouts go");
             break;
         case stats::Reason::significant:
         case stats::Reason::inside_margin:
@@ -189,10 +231,44 @@ void warn_of(const plan::Plan& plan, const MetricRow& row, std::size_t i, std::s
     }
     if (change.comparison.test && change.comparison.test->resamples > 0) {
         add("monte-carlo",
-            fmt::format("p by {} resamplings from a fixed seed: exact counting takes too long here",
-                        change.comparison.test->resamples),
-            "nothing: its error is below a hundredth of the figure near alpha");
+            "p by resampling from a fixed seed: listing every arrangement takes too long here",
+            "nothing: near alpha the error is about a fortieth of the figure");
     }
+}
+
+// The smallest change that would have been found, in the unit and in %.
+void add_detectable(const plan::Plan& plan, MetricRow& row, std::size_t i,
+                    std::size_t secondaries) {
+    stats::Comparison& comparison = row.changes[i].comparison;
+    const std::array samples = {known(row.arms[0].values), known(row.arms[i + 1].values)};
+    comparison.detectable =
+        stats::detectable_shift(stats::pooled_spread(samples), samples[0].size(), samples[1].size(),
+                                own_alpha(plan, row, i, secondaries));
+    const double scale = std::fabs(row.arms[0].summary.median.value_or(0));
+    if (comparison.detectable && scale > 0) {
+        comparison.detectable_pct = 100 * *comparison.detectable / scale;
+    }
+}
+
+double effect_of(const stats::Comparison& comparison) {
+    const double shift = comparison.shift ? comparison.shift->estimate : 0;
+    return shift == 0 && comparison.zero_inflated ? comparison.mean_difference.value_or(0) : shift;
+}
+
+// How far the placebo arms lie from the base; remembered beside each other arm's change.
+double placebo_of(MetricRow& row, std::size_t i, const ReportData& data) {
+    if (data.arms[i + 1].placebo) return 0;
+    std::optional<Placebo> farthest;
+    for (std::size_t other = 0; other < row.changes.size(); ++other) {
+        if (!data.arms[other + 1].placebo || !row.changes[other].comparison.shift) continue;
+        const double effect = effect_of(row.changes[other].comparison);
+        if (farthest && std::fabs(effect) <= std::fabs(farthest->shift)) continue;
+        const double scale = std::fabs(row.arms[0].summary.median.value_or(0));
+        farthest = Placebo{data.arms[other + 1].name, effect,
+                           scale > 0 ? std::optional(100 * effect / scale) : std::nullopt};
+    }
+    row.changes[i].placebo = farthest;
+    return farthest ? std::fabs(farthest->shift) : 0;
 }
 
 void judge_change(const plan::Plan& plan, const std::vector<std::vector<FoldedTrial>>& cell,
@@ -214,7 +290,8 @@ void judge_change(const plan::Plan& plan, const std::vector<std::vector<FoldedTr
     const stats::Judgement judgement{.alpha = plan.alpha,
                                      .direction = direction(row.metric.better),
                                      .margin = row.metric.margin_pct / 100 * scale,
-                                     .floor = row.metric.floor};
+                                     .floor = row.metric.floor,
+                                     .placebo = placebo_of(row, i, data)};
     const stats::Ruling ruling = stats::judge(change.comparison, change.best_attainable_p,
                                               base.summary, other.summary, judgement);
     change.verdict = ruling.verdict;
@@ -230,12 +307,7 @@ void judge_change(const plan::Plan& plan, const std::vector<std::vector<FoldedTr
                      "both arms are not the same image"));
         }
     }
-    if (row.key) {
-        const bool shared = change.comparison.family == kSecondary;
-        change.comparison.detectable_pct = stats::detectable_pct(
-            known(base.values), known(other.values),
-            shared ? plan.alpha / static_cast<double>(secondaries) : plan.alpha);
-    }
+    if (row.key) add_detectable(plan, row, i, secondaries);
     if (row.not_observable) {
         // The plan said so before anything ran: a difference here is an accident of the substrate.
         change.verdict = stats::Verdict::inconclusive;
@@ -288,7 +360,7 @@ void judge_case(const plan::Plan& plan, const std::vector<std::vector<FoldedTria
     std::vector<MetricRow*> others;
     std::vector<MetricRow*> failed;
     for (MetricRow& row : report.rows) {
-        test_row(row);
+        test_row(plan, cell, row);
         auto& family = row.metric.name == kFailedMetric ? failed
                        : row.primary                    ? primary
                        : row.key                        ? secondary
@@ -297,16 +369,27 @@ void judge_case(const plan::Plan& plan, const std::vector<std::vector<FoldedTria
     }
     const std::size_t changes = cell.size() - 1;
     for (std::size_t i = 0; i < changes; ++i) {
-        adjust(primary, i, kPrimary, unadjusted);
-        adjust(failed, i, kFailures, unadjusted);
-        adjust(secondary, i, kSecondary, stats::holm);
-        adjust(others, i, kOthers, stats::benjamini_hochberg);
+        const std::size_t looks = plan.looks.size();
+        adjust(primary, i, kPrimary, unadjusted, looks);
+        adjust(failed, i, kFailures, unadjusted, looks);
+        adjust(secondary, i, kSecondary, stats::holm, looks);
+        adjust(others, i, kOthers, stats::benjamini_hochberg, looks);
         for (MetricRow& row : report.rows) {
             judge_change(plan, cell, report, row, i, secondary.size(), data);
+            explain(plan, row, i);
         }
         report.verdicts.push_back(case_verdict(report, i));
+        report.reasons.push_back(case_reason(report, i));
     }
-    report.verdict = changes == 0 ? stats::Verdict::inconclusive : stats::combine(report.verdicts);
+    for (MetricRow& row : report.rows) {
+        if (row.key && row.metric.name != kFailedMetric) remark(plan, cell, row, report, data);
+    }
+    // A placebo is a control: what it shows is no answer to the question.
+    std::vector<stats::Verdict> counted;
+    for (std::size_t i = 0; i < changes; ++i) {
+        if (!data.arms[i + 1].placebo) counted.push_back(report.verdicts[i]);
+    }
+    report.verdict = counted.empty() ? stats::Verdict::inconclusive : stats::combine(counted);
 }
 
 }  // namespace mano::report

@@ -13,23 +13,49 @@
 
 #include "base/error.h"
 #include "measure/metric.h"
+#include "stats/shape.h"
 #include "stats/stats.h"
 #include "store/store.h"
 
 namespace mano::report {
 
 struct Options {
-    std::optional<std::string> base;   // arm name; default: the first
-    std::vector<std::string> arms;     // empty: all
-    std::vector<std::string> cases;    // names or parts of names ("95%"); empty: all
-    std::vector<std::string> metrics;  // globs; empty: key metrics and the changed others
-    bool all = false;                  // also the unchanged rows and those below their floor
+    std::optional<std::string> base;    // arm name; default: the first
+    std::vector<std::string> arms;      // empty: all
+    std::vector<std::string> cases;     // names or parts of names ("95%"); empty: all
+    std::vector<std::string> metrics;   // globs; empty: key metrics and the changed others
+    bool all = false;                   // also the unchanged rows and those below their floor
+    const store::RunSet* aa = nullptr;  // an A/A run of the same experiment on this host, to quote
 };
 
 // One arm's numbers of one metric in one case.
 struct ArmValues {
     std::vector<std::optional<double>> values;  // per counted or failed trial, in row order
     stats::Summary summary;                     // over the known ones
+    // Key metrics only:
+    std::optional<stats::Modes> modes;      // the values fall into two groups
+    std::optional<stats::Outlier> outlier;  // one lies apart
+};
+
+// Why something is as it is: a word for programs, a sentence for people.
+struct Reason {
+    std::string code, text;
+};
+
+// How far the base lies from itself, rebuilt with another layout: the floor under every difference.
+struct Placebo {
+    std::string arm;
+    double shift = 0;           // in the unit; of several placebo arms the largest
+    std::optional<double> pct;  // of the base's median
+};
+
+// What an A/A run of the same experiment on this host says about a metric, at the number of trials
+// that is compared here.
+struct Noise {
+    double floor = 0;                  // 95 % of differences between equal kernels are smaller
+    std::optional<double> floor_pct;   // in % of the base's median
+    std::optional<double> detectable;  // found in 80 % of such comparisons
+    std::optional<double> detectable_pct;
 };
 
 struct Change {
@@ -38,6 +64,8 @@ struct Change {
     stats::Verdict verdict = stats::Verdict::inconclusive;
     stats::Reason reason = stats::Reason::not_significant;
     double best_attainable_p = 1;       // adjusted as the family's p-values are
+    Reason why;                         // of the verdict
+    std::optional<Placebo> placebo;     // where there is a placebo arm
     std::vector<std::string> warnings;  // codes of ReportData::warnings
 };
 
@@ -51,6 +79,8 @@ struct MetricRow {
     std::vector<ArmValues> arms;                // in ReportData::arms order
     std::vector<Change> changes;                // one per arm but the base
     bool below_floor = false;
+    std::optional<Noise> noise;         // key metrics, where an A/A run is known
+    std::optional<stats::Drift> drift;  // key metrics: values against places in the run
 };
 
 struct Equivalence {
@@ -68,6 +98,7 @@ struct CaseReport {
     std::optional<std::string> not_comparable;                    // the reason
     std::vector<std::optional<std::string>> not_comparable_arms;  // by arm, against the base
     std::vector<stats::Verdict> verdicts;  // by arm but the base, in MetricRow::changes order
+    std::vector<Reason> reasons;           // of these verdicts, in the same order
     stats::Verdict verdict = stats::Verdict::inconclusive;
     std::uint64_t hidden_below_floor = 0;
     std::uint64_t hidden_unchanged = 0;
@@ -79,6 +110,7 @@ struct ArmReport {
     std::optional<std::string> config_sha256;
     std::uint64_t trials = 0;  // that count: clean and failed ones
     std::uint64_t failed = 0, spoiled = 0;
+    bool placebo = false;  // the base once more: a control, not part of the overall verdict
 };
 
 struct Warning {
@@ -94,6 +126,11 @@ struct LossRow {
     std::uint32_t trial = 0;
     measure::Loss loss;
 };
+// The A/A run whose noise is quoted.
+struct NoiseSource {
+    std::string runset, started;
+    std::uint64_t trials = 0;  // that it has for each metric, both arms together
+};
 struct Confounder {
     std::string what;
     std::vector<std::string> values;  // by arm
@@ -107,6 +144,7 @@ struct ReportData {
     std::vector<std::uint64_t> seeds;
     std::vector<Warning> warnings;  // one a code and text; rows refer to them by code
     std::vector<Confounder> confounders;
+    std::optional<NoiseSource> noise;
     std::vector<LossRow> losses;
     std::vector<Mishap> failed, spoiled;
     stats::Verdict verdict = stats::Verdict::inconclusive;

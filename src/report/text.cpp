@@ -24,6 +24,11 @@ std::string identity(const ReportData& data, const std::string& key) {
     return found == data.header.identity.end() ? "unknown" : found->second;
 }
 
+// "layout (placebo)".
+std::string role(const ReportData& data, std::size_t arm) {
+    return data.arms[arm].name + (data.arms[arm].placebo ? " (placebo)" : "");
+}
+
 std::string headline(const ReportData& data) {
     std::string arms;
     for (std::size_t i = 1; i < data.arms.size(); ++i) {
@@ -38,7 +43,7 @@ std::string headline(const ReportData& data) {
     for (const CaseReport& report : data.cases) {
         for (std::size_t i = 0; i < report.verdicts.size(); ++i) {
             std::string where = report.name;
-            if (data.arms.size() > 2) where += (where.empty() ? "" : ", ") + data.arms[i + 1].name;
+            if (data.arms.size() > 2) where += (where.empty() ? "" : ", ") + role(data, i + 1);
             text += wrap(where + ": " + verdict_sentence(data, report, i), 2, 6);
         }
     }
@@ -102,10 +107,10 @@ std::string render_cases(const ReportData& data, const Notes& notes) {
         for (std::size_t i = 0; i < report.verdicts.size(); ++i) {
             text += '\n';
             if (!single || !report.name.empty()) {
-                text += wrap(fmt::format("{}{}{} -> {}: {}", report.name,
-                                         report.name.empty() ? "" : ": ", data.base,
-                                         data.arms[i + 1].name, stats::name_of(report.verdicts[i])),
-                             0, 4);
+                text += wrap(
+                    fmt::format("{}{}{} -> {}: {}", report.name, report.name.empty() ? "" : ": ",
+                                data.base, role(data, i + 1), stats::name_of(report.verdicts[i])),
+                    0, 4);
             }
             text += render_table(data, report, i, notes);
         }
@@ -197,6 +202,17 @@ std::string shape_words(const plan::GuestShape& shape) {
     return text;
 }
 
+// The rule by which the run stopped, and what that did to the p-values.
+std::string sequential_words(const plan::Plan& plan) {
+    std::string looks;
+    for (const std::uint32_t look : plan.looks)
+        looks += fmt::format("{}{}", looks.empty() ? "" : ", ", look);
+    return fmt::format(
+        "stopping rule: the key metrics' 95% intervals within +-{:g}% of the base, looked at after "
+        "{} trials an arm and case; p-values are times {} for that, so alpha holds",
+        plan.until_pct, looks, plan.looks.size());
+}
+
 std::string render_environment(const ReportData& data) {
     const plan::Plan& plan = data.header.plan;
     std::string text = wrap(
@@ -225,6 +241,14 @@ std::string render_environment(const ReportData& data) {
         counts += fmt::format("; seeds {} to {}", data.seeds.front(), data.seeds.back());
     }
     text += wrap(counts, 0, 4);
+    if (plan.paired) text += wrap("pairs of equal seeds: " + plan.paired_because, 0, 4);
+    if (!plan.looks.empty()) text += wrap(sequential_words(plan), 0, 4);
+    if (data.noise) {
+        text += wrap(
+            fmt::format("A/A run set {} of {} ({} trials of one kernel here)", data.noise->runset,
+                        data.noise->started.substr(0, 10), data.noise->trials),
+            0, 4);
+    }
     for (const std::string& remark : data.header.remarks)
         text += wrap("note: " + remark, 0, 4);
     text += wrap("run set " + data.header.id, 0, 4);

@@ -52,6 +52,7 @@ std::string value_cell(const MetricRow& row, std::size_t arm) {
 std::string change_cell(const MetricRow& row, const Change& change) {
     const stats::Comparison& comparison = change.comparison;
     if (row.metric.name == kFailedMetric) return "";
+    if (comparison.from_zero) return "new";
     if (comparison.median_pct) return show_percent(*comparison.median_pct);
     // A base of 0 has no percentage: the shift itself, in the unit.
     if (comparison.shift) return show_signed(comparison.shift->estimate);
@@ -85,6 +86,47 @@ std::string shift_sentence(const MetricRow& row, const stats::Comparison& compar
     return text;
 }
 
+// "[+75.9%, +82.4%]", or why there is none.
+std::string interval_words(const stats::Bootstrap& bootstrap) {
+    if (!bootstrap.ci95) return fmt::format("no interval: {}", sentence_of(bootstrap.gap));
+    return fmt::format("[{}, {}] (95%, BCa)", show_percent(bootstrap.ci95->first),
+                       show_percent(bootstrap.ci95->second));
+}
+
+std::string totals_sentence(const MetricRow& row, std::size_t i) {
+    const stats::Comparison& comparison = row.changes[i].comparison;
+    const stats::Summary& base = row.arms[0].summary;
+    const stats::Summary& other = row.arms[i + 1].summary;
+    std::string text =
+        fmt::format("total {} -> {}", show_number(*base.total), show_number(*other.total));
+    if (comparison.total_pct) {
+        text += fmt::format(" ({}", show_percent(*comparison.total_pct));
+        if (comparison.total_pct_ci95 && comparison.total_pct_ci95->ci95) {
+            text += " " + interval_words(*comparison.total_pct_ci95);
+        }
+        text += ")";
+    }
+    text += fmt::format("; zero in {} of {} -> {} of {}", base.zeros, base.n, other.zeros, other.n);
+    if (comparison.totals_test && comparison.zeros_test) {
+        text += fmt::format("; p of totals {}, of zeros {}", show_p(comparison.totals_test->p),
+                            show_p(comparison.zeros_test->p));
+    }
+    return text;
+}
+
+std::string noise_sentence(const Noise& noise) {
+    const auto size = [](double value, const std::optional<double>& pct) {
+        return pct ? fmt::format("{:.2g}%", *pct) : show_number(value);
+    };
+    std::string text =
+        "A/A here: equal kernels lie up to " + size(noise.floor, noise.floor_pct) + " apart (95%)";
+    if (noise.detectable) {
+        text += fmt::format("; {} would be found (power 80%)",
+                            size(*noise.detectable, noise.detectable_pct));
+    }
+    return text;
+}
+
 std::vector<std::string> below(const MetricRow& row, std::size_t i) {
     std::vector<std::string> lines;
     const Change& change = row.changes[i];
@@ -95,18 +137,30 @@ std::vector<std::string> below(const MetricRow& row, std::size_t i) {
     }
     if (!row.key || row.metric.name == kFailedMetric) return lines;
     if (row.primary && comparison.shift) lines.push_back(shift_sentence(row, comparison));
-    const stats::Summary& base = row.arms[0].summary;
-    const stats::Summary& other = row.arms[i + 1].summary;
-    if (comparison.zero_inflated) {
-        lines.push_back(fmt::format(
-            "total {} -> {}{}; zero in {} of {} -> {} of {}", show_number(*base.total),
-            show_number(*other.total),
-            comparison.total_pct ? fmt::format(" ({})", show_percent(*comparison.total_pct)) : "",
-            base.zeros, base.n, other.zeros, other.n));
+    if (row.primary && !comparison.zero_inflated && comparison.median_pct_ci95 &&
+        comparison.median_pct_ci95->ci95 && comparison.median_pct.value_or(0) != 0) {
+        lines.push_back(fmt::format("median {} {}", show_percent(*comparison.median_pct),
+                                    interval_words(*comparison.median_pct_ci95)));
     }
-    if (change.verdict == stats::Verdict::inconclusive && comparison.detectable_pct) {
-        lines.push_back(fmt::format("a change of {:.2g}% would have been seen (power 80%)",
-                                    *comparison.detectable_pct));
+    if (comparison.zero_inflated) lines.push_back(totals_sentence(row, i));
+    if (comparison.paired) {
+        lines.push_back(fmt::format(
+            "{} pairs of equal seeds{}", comparison.paired->pairs,
+            comparison.paired->correlation
+                ? fmt::format(", correlation {:.2f} (Spearman)", *comparison.paired->correlation)
+                : ""));
+    }
+    if (change.placebo) {
+        lines.push_back(fmt::format("placebo {}: {} from the base", ascii(change.placebo->arm),
+                                    change.placebo->pct ? show_percent(*change.placebo->pct)
+                                                        : show_signed(change.placebo->shift)));
+    }
+    if (row.noise) lines.push_back(noise_sentence(*row.noise));
+    if (change.verdict == stats::Verdict::inconclusive && comparison.detectable) {
+        lines.push_back(fmt::format("a change of {} would have been seen (power 80%)",
+                                    comparison.detectable_pct
+                                        ? fmt::format("{:.2g}%", *comparison.detectable_pct)
+                                        : show_number(*comparison.detectable)));
     }
     return lines;
 }
@@ -238,6 +292,7 @@ std::string change_words(const MetricRow& row, std::size_t i) {
     if (comparison.zero_inflated && comparison.total_pct) {
         values += fmt::format(", total {}", show_percent(*comparison.total_pct));
     }
+    if (comparison.from_zero) return fmt::format("{} is new ({})", name, values);
     if (comparison.median_pct && *comparison.median_pct != 0) {
         const std::string size = show_percent(std::fabs(*comparison.median_pct)).substr(1);
         return fmt::format("{} {} by {} ({})", name, *comparison.median_pct > 0 ? "rose" : "fell",

@@ -28,7 +28,7 @@ measure::TrialRecord harness_fault(const Error& error) {
 
 Crew::Crew(store::Store& store, const store::RunSet& runset, substrate::Substrate& substrate,
            const std::vector<kernels::Kernel>& kernels, const Options& options, unsigned jobs,
-           Proofs proofs)
+           Proofs proofs, std::uint32_t rows)
     : store_(store),
       runset_(runset),
       substrate_(substrate),
@@ -38,8 +38,9 @@ Crew::Crew(store::Store& store, const store::RunSet& runset, substrate::Substrat
       proofs_(std::move(proofs)) {
     outcome_.runset = runset.id;
     for (const store::StoredTrial& trial : runset.trials) {
+        if (trial.done || trial.planned.row < rows) ++total_;
         if (!trial.done) {
-            todo_.push_back(trial.planned);
+            if (trial.planned.row < rows) todo_.push_back(trial.planned);
             continue;
         }
         ++outcome_.done;
@@ -280,8 +281,7 @@ void Crew::post(Event::What what, std::uint32_t position, std::string text) {
     const bool replaces = what == Event::What::trial_phase && !events_.empty() &&
                           events_.back().what == what && events_.back().position == position;
     if (replaces) events_.pop_back();
-    events_.push_back({what, position, outcome_.done,
-                       static_cast<std::uint32_t>(runset_.trials.size()), left, std::move(text)});
+    events_.push_back({what, position, outcome_.done, total_, left, std::move(text)});
     news_.notify_all();
 }
 

@@ -24,10 +24,11 @@ constexpr std::size_t kEnvironmentErrors = 3;
 
 class Crew {
   public:
-    // `runset` as loaded from `store`. `jobs` 0: there is nothing left to run.
+    // `runset` as loaded from `store`. `jobs` 0: there is nothing left to run. `rows`: only the
+    // first so many trials of each arm and case.
     Crew(store::Store& store, const store::RunSet& runset, substrate::Substrate& substrate,
          const std::vector<kernels::Kernel>& kernels, const Options& options, unsigned jobs,
-         Proofs proofs);
+         Proofs proofs, std::uint32_t rows);
     void note(std::string text);
     Result<Outcome> run();
 
@@ -75,6 +76,7 @@ class Crew {
     std::deque<Event> events_;
     std::vector<plan::PlannedTrial> todo_;
     std::size_t next_ = 0;
+    std::uint32_t total_ = 0;  // trials up to the last of these rows
     std::map<std::uint32_t, std::pair<plan::PlannedTrial, Clock::time_point>> running_;
     unsigned working_ = 0;  // workers that may still take a trial
     Outcome outcome_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 
 #include "runner/crew.h"
 #include "runner/proof.h"
@@ -27,6 +28,25 @@ Status same_machine(const store::RunSet& runset, const substrate::Identity& here
                 runset.id, differences);
 }
 
+// The trials of the first `rows` rows of each arm and case that aren't done.
+Result<Outcome> run_stage(store::Store& store, const store::RunSet& runset,
+                          substrate::Substrate& substrate,
+                          const std::vector<kernels::Kernel>& kernels, const Options& options,
+                          std::uint32_t rows) {
+    MANO_ASSIGN(Proofs proofs, Proofs::parse(runset.plan));
+    const auto left = static_cast<unsigned>(
+        std::count_if(runset.trials.begin(), runset.trials.end(),
+                      [&](const auto& trial) { return !trial.done && trial.planned.row < rows; }));
+    const unsigned wanted = std::clamp(options.jobs, 1U, std::max(1U, left));
+    const auto [possible, why] = substrate.jobs(runset.plan, wanted);
+    const unsigned jobs = std::clamp(possible, 1U, wanted);
+    Crew crew(store, runset, substrate, kernels, options, left == 0 ? 0 : jobs, std::move(proofs),
+              rows);
+    if (jobs < wanted)
+        crew.note(fmt::format("{} trials at once instead of {}: {}", jobs, wanted, why));
+    return crew.run();
+}
+
 Result<Outcome> run_rest(store::Store& store, const store::RunSet& runset,
                          substrate::Substrate& substrate,
                          const std::vector<kernels::Kernel>& kernels, const Options& options) {
@@ -35,16 +55,24 @@ Result<Outcome> run_rest(store::Store& store, const store::RunSet& runset,
                     runset.plan.arms.size(), kernels.size());
     }
     MANO_TRY(same_machine(runset, substrate.identity()));
-    MANO_ASSIGN(Proofs proofs, Proofs::parse(runset.plan));
-    const auto left = static_cast<unsigned>(std::count_if(
-        runset.trials.begin(), runset.trials.end(), [](const auto& trial) { return !trial.done; }));
-    const unsigned wanted = std::clamp(options.jobs, 1U, std::max(1U, left));
-    const auto [possible, why] = substrate.jobs(runset.plan, wanted);
-    const unsigned jobs = std::clamp(possible, 1U, wanted);
-    Crew crew(store, runset, substrate, kernels, options, left == 0 ? 0 : jobs, std::move(proofs));
-    if (jobs < wanted)
-        crew.note(fmt::format("{} trials at once instead of {}: {}", jobs, wanted, why));
-    return crew.run();
+    std::vector<std::uint32_t> looks = runset.plan.looks;
+    if (looks.empty()) looks = {runset.plan.trials_per_cell};
+    store::RunSet current = runset;
+    for (std::size_t i = 0;; ++i) {
+        const bool last = i + 1 == looks.size();
+        // The last stage takes all that is left, whatever its number: a stored plan may be odd.
+        const std::uint32_t rows = last ? std::numeric_limits<std::uint32_t>::max() : looks[i];
+        MANO_ASSIGN(const Outcome outcome,
+                    run_stage(store, current, substrate, kernels, options, rows));
+        if (last || outcome.interrupted) return outcome;
+        if (!options.enough) continue;
+        MANO_ASSIGN(const bool enough, options.enough(looks[i]));
+        if (enough) {
+            MANO_TRY(store.complete(runset.id, true));
+            return outcome;
+        }
+        MANO_ASSIGN(current, store.load(runset.id, false, false));
+    }
 }
 
 }  // namespace

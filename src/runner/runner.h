@@ -37,6 +37,9 @@ struct Options {
     // Ctrl-C. Asked about 20 times a second, and once more whenever a trial goes wrong, by one
     // thread at a time.
     std::function<bool()> stop;
+    // Of a plan with looks: asked after each but the last, with the number of trials of each arm
+    // and case, from the thread that called execute(); true: precise enough, the run ends here.
+    std::function<Result<bool>(std::uint32_t trials)> enough;
 };
 
 struct Outcome {
@@ -49,8 +52,9 @@ struct Outcome {
 };
 
 // Runs every trial of `runset` that isn't done, in the plan's order, `jobs` at once (fewer when the
-// substrate says so), and marks the run set complete. `kernels` by arm. Each trial is stored as
-// soon as it ends. There is no retry: a spoiled trial stays spoiled and is counted as such.
+// substrate says so), and marks the run set complete. A plan with looks may end at one of them.
+// `kernels` by arm. Each trial is stored as soon as it ends. There is no retry: a spoiled trial
+// stays spoiled and is counted as such.
 //
 // Errors, all of which keep what is stored and say how to resume:
 // - the store can't be written (full disk);

@@ -3,12 +3,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "stats/sorted.h"
 #include "stats/stats.h"
 
 namespace mano::stats {
 namespace {
 
-double median_of_sorted(const std::vector<double>& sorted) {
+double median_of_sorted(std::span<const double> sorted) {
     const std::size_t half = sorted.size() / 2;
     if (sorted.size() % 2 == 1) return sorted[half];
     // Halved before the addition, so that two huge values don't overflow.
@@ -37,20 +38,39 @@ OrderRank order_rank(std::size_t n) {
 
 }  // namespace
 
+double one_over_choose(std::size_t n, std::size_t k) {
+    k = std::min(k, n - k);
+    double share = 1;
+    for (std::size_t i = 1; i <= k; ++i) {
+        share *= static_cast<double>(i) / static_cast<double>(n - k + i);
+    }
+    return share;
+}
+
+double choose(std::size_t n, std::size_t k) {
+    return 1 / one_over_choose(n, k);
+}
+
+std::vector<double> sorted(std::span<const double> values) {
+    std::vector<double> copy(values.begin(), values.end());
+    std::sort(copy.begin(), copy.end());
+    return copy;
+}
+
 std::optional<double> median(std::span<const double> values) {
     if (values.empty()) return std::nullopt;
-    std::vector<double> sorted(values.begin(), values.end());
-    std::sort(sorted.begin(), sorted.end());
-    return median_of_sorted(sorted);
+    return median_of_sorted(sorted(values));
 }
 
 Summary summarize(std::span<const double> values) {
+    return summarize_sorted(sorted(values));
+}
+
+Summary summarize_sorted(std::span<const double> sorted) {
     Summary summary;
-    summary.n = values.size();
-    if (values.empty()) return summary;
-    std::vector<double> sorted(values.begin(), values.end());
-    std::sort(sorted.begin(), sorted.end());
-    const auto n = static_cast<double>(values.size());
+    summary.n = sorted.size();
+    if (sorted.empty()) return summary;
+    const auto n = static_cast<double>(sorted.size());
     const double total = std::accumulate(sorted.begin(), sorted.end(), 0.0);
     const double mean = total / n;
     const double middle = median_of_sorted(sorted);
@@ -65,16 +85,16 @@ Summary summarize(std::span<const double> values) {
     for (const double value : sorted)
         squares += (value - mean) * (value - mean);
     summary.stddev_population = std::sqrt(squares / n);
-    if (values.size() > 1) {
+    if (sorted.size() > 1) {
         summary.stddev_sample = std::sqrt(squares / (n - 1));
         if (mean != 0) summary.stddev_pct = 100 * *summary.stddev_sample / std::fabs(mean);
     }
-    if (middle != 0 && values.size() > 1) {
+    if (middle != 0 && sorted.size() > 1) {
         summary.half_range_pct = 100 * (sorted.back() / 2 - sorted.front() / 2) / std::fabs(middle);
     }
-    const OrderRank rank = order_rank(values.size());
+    const OrderRank rank = order_rank(sorted.size());
     if (rank.k > 0) {
-        summary.ci95 = Interval{sorted[rank.k - 1], sorted[values.size() - rank.k]};
+        summary.ci95 = Interval{sorted[rank.k - 1], sorted[sorted.size() - rank.k]};
         summary.ci95_coverage = rank.coverage;
     }
     return summary;

@@ -4,7 +4,10 @@
 #include <array>
 #include <cmath>
 
-#include "base/rng.h"
+#include "stats/bootstrap.h"
+#include "stats/permutation.h"
+#include "stats/power.h"
+#include "stats/sorted.h"
 #include "stats/stats.h"
 
 namespace mano::stats {
@@ -32,40 +35,6 @@ bool inside(const Interval& interval, double bound) {
     return interval.first >= -bound && interval.second <= bound;
 }
 
-// Smallest c with P(U ≥ c) ≤ alpha / 2; 0: not even the farthest U is that rare.
-std::size_t critical_u(std::size_t n, std::size_t m, double alpha) {
-    const std::size_t pairs = n * m;
-    if (const auto null = null_distribution(n, m)) {
-        std::size_t below = 0;  // number of u with P(U ≤ u) ≤ alpha / 2; the tails are alike
-        while (below < null->size() && (*null)[below] <= alpha / 2)
-            ++below;
-        return below == 0 ? 0 : pairs - (below - 1);
-    }
-    const double sigma =
-        std::sqrt(static_cast<double>(pairs) * static_cast<double>(n + m + 1) / 12);
-    // Upper normal quantile by bisection: called for huge samples only.
-    double low = 0;
-    double high = 40;
-    for (int step = 0; step < 100; ++step) {
-        const double middle = (low + high) / 2;
-        (std::erfc(middle / std::sqrt(2.0)) > alpha ? low : high) = middle;
-    }
-    const double c = std::ceil(static_cast<double>(pairs) / 2 + high * sigma + 0.5);
-    return c > static_cast<double>(pairs) ? 0 : static_cast<std::size_t>(c);
-}
-
-std::vector<double> centred(std::span<const double> base, std::span<const double> other) {
-    std::vector<double> pool;
-    pool.reserve(base.size() + other.size());
-    const double base_median = *median(base);
-    const double other_median = *median(other);
-    for (const double value : base)
-        pool.push_back(value - base_median);
-    for (const double value : other)
-        pool.push_back(value - other_median);
-    return pool;
-}
-
 }  // namespace
 
 std::string_view name_of(Verdict verdict) {
@@ -88,67 +57,71 @@ std::string_view name_of(Verdict verdict) {
     return "inconclusive";
 }
 
-Comparison compare(std::span<const double> base, std::span<const double> other,
-                   std::uint64_t seed) {
+std::string_view sentence_of(Gap gap) {
+    switch (gap) {
+        case Gap::none:
+            return "";
+        case Gap::too_few:
+            return "too few values for an interval";
+        case Gap::zero_base:
+            return "the base may be 0, so that a ratio has no bound";
+        case Gap::mostly_zero:
+            return "too few values that aren't 0";
+        case Gap::constant:
+            return "all values are equal";
+    }
+    return "";
+}
+
+Comparison compare(std::span<const double> base, std::span<const double> other, std::uint64_t seed,
+                   Depth depth) {
     Comparison result;
-    const Summary from = summarize(base);
-    const Summary to = summarize(other);
+    const std::vector<double> a = sorted(base);
+    const std::vector<double> b = sorted(other);
+    const Summary from = summarize_sorted(a);
+    const Summary to = summarize_sorted(b);
     result.mean_pct = percent(from.mean, to.mean);
     result.median_pct = percent(from.median, to.median);
     // Totals of different numbers of trials differ by that alone.
     if (from.n == to.n) result.total_pct = percent(from.total, to.total);
     if (from.mean && to.mean) result.mean_difference = *to.mean - *from.mean;
-    result.shift = hodges_lehmann(base, other);
-    result.base_constant = constant(base);
-    result.other_constant = constant(other);
+    result.shift = hodges_lehmann_sorted(a, b);
+    result.base_constant = constant(a);
+    result.other_constant = constant(b);
     result.identical = !base.empty() && !other.empty() && *from.minimum == *from.maximum &&
                        *to.minimum == *to.maximum && *from.minimum == *to.minimum;
+    result.from_zero = from.n > 0 && to.n > 0 && from.zeros == from.n && to.zeros < to.n;
     result.zero_inflated = zero_inflated(from, to);
     const bool both_constant = result.base_constant && result.other_constant;
     if (!base.empty() && !other.empty() && !both_constant) {
-        result.test = mann_whitney(base, other, seed);
+        const Effort effort = depth == Depth::full ? Effort{} : kQuick;
+        if (result.zero_inflated) {
+            CountTests tests = count_tests(a, b, seed, effort);
+            result.totals_test = std::move(tests.totals);
+            result.zeros_test = std::move(tests.zeros);
+            result.test = std::move(tests.both);
+        } else {
+            result.test = mann_whitney_sorted(a, b, seed);
+        }
+    }
+    if (depth == Depth::full) {
+        result.median_pct_ci95 = median_change_pct(a, b, seed);
+        result.total_pct_ci95 = mean_change_pct(a, b, seed);
+        result.mean_difference_ci95 = mean_difference(a, b, seed).ci95;
     }
     return result;
 }
 
 std::optional<double> detectable_pct(std::span<const double> base, std::span<const double> other,
                                      double alpha, std::uint64_t seed) {
-    constexpr std::size_t kRounds = 1000;
-    constexpr double kPower = 0.8;
-    if (base.empty() || other.empty() || base.size() > kExactPairs / other.size()) {
-        return std::nullopt;
-    }
+    if (base.empty() || other.empty()) return std::nullopt;
     const double scale = std::fabs(*median(base));
-    const std::size_t c = critical_u(base.size(), other.size(), alpha);
-    if (scale == 0 || c == 0) return std::nullopt;
-    const std::vector<double> pool = centred(base, other);
-    if (std::all_of(pool.begin(), pool.end(), [&](double value) { return value == pool[0]; })) {
-        return std::nullopt;
-    }
-    // In each simulated pair of samples the test says yes from that shift on at which U reaches c:
-    // the c-th smallest difference. No search over shifts is needed.
-    Rng rng(seed);
-    std::vector<double> a(base.size());
-    std::vector<double> b(other.size());
-    std::vector<double> differences(base.size() * other.size());
-    std::vector<double> needed(kRounds);
-    for (double& shift : needed) {
-        for (double& value : a)
-            value = pool[rng.below(pool.size())];
-        for (double& value : b)
-            value = pool[rng.below(pool.size())];
-        std::size_t next = 0;
-        for (const double x : a) {
-            for (const double y : b)
-                differences[next++] = x - y;
-        }
-        const auto nth = differences.begin() + static_cast<std::ptrdiff_t>(c - 1);
-        std::nth_element(differences.begin(), nth, differences.end());
-        shift = std::max(0.0, *nth);
-    }
-    const auto at = needed.begin() + static_cast<std::ptrdiff_t>(kPower * kRounds) - 1;
-    std::nth_element(needed.begin(), at, needed.end());
-    return 100 * *at / scale;
+    const std::array samples = {std::vector<double>(base.begin(), base.end()),
+                                std::vector<double>(other.begin(), other.end())};
+    const auto shift =
+        detectable_shift(pooled_spread(samples), base.size(), other.size(), alpha, seed);
+    if (!shift || scale == 0) return std::nullopt;
+    return 100 * *shift / scale;
 }
 
 Ruling judge(const Comparison& comparison, double adjusted_best_attainable_p, const Summary& base,
@@ -159,9 +132,14 @@ Ruling judge(const Comparison& comparison, double adjusted_best_attainable_p, co
     const double bound = std::max(judgement.margin, judgement.floor);
     const double shift = comparison.shift->estimate;
     const bool interval_inside = comparison.shift->ci95 && inside(*comparison.shift->ci95, bound);
+    // Of zero-inflated values the medians say little: their means must be known to agree.
     const bool means_agree =
-        !comparison.zero_inflated || std::fabs(comparison.mean_difference.value_or(0)) <= bound;
+        !comparison.zero_inflated ||
+        (comparison.mean_difference_ci95 && inside(*comparison.mean_difference_ci95, bound)) ||
+        (!comparison.mean_difference_ci95 && judgement.floor > 0 &&
+         std::max(*base.maximum, *other.maximum) <= judgement.floor);
     bool below_floor = false;
+    bool below_placebo = false;
     if (comparison.test) {
         const double p = comparison.p_adjusted.value_or(comparison.test->p);
         // Of zero-inflated values the shift's estimate can be 0 although the samples differ: then
@@ -170,10 +148,12 @@ Ruling judge(const Comparison& comparison, double adjusted_best_attainable_p, co
             shift == 0 && comparison.zero_inflated ? comparison.mean_difference.value_or(0) : shift;
         if (p <= judgement.alpha && effect != 0) {
             below_floor = std::fabs(effect) <= judgement.floor;
-            if (!below_floor && judgement.direction == 0) {
+            below_placebo = !below_floor && std::fabs(effect) <= judgement.placebo;
+            const bool news = !below_floor && !below_placebo;
+            if (news && judgement.direction == 0) {
                 return {Verdict::inconclusive, Reason::no_direction};
             }
-            if (!below_floor) {
+            if (news) {
                 const bool good = (effect > 0) == (judgement.direction > 0);
                 return {good ? Verdict::better : Verdict::worse,
                         interval_inside ? Reason::significant_inside : Reason::significant};
@@ -183,12 +163,41 @@ Ruling judge(const Comparison& comparison, double adjusted_best_attainable_p, co
     if (interval_inside && means_agree) return {Verdict::no_change, Reason::inside_margin};
     if (interval_inside) return {Verdict::inconclusive, Reason::totals_differ};
     if (below_floor) return {Verdict::inconclusive, Reason::below_floor};
+    if (below_placebo) return {Verdict::inconclusive, Reason::below_placebo};
     if (!comparison.shift->ci95) return {Verdict::too_few, Reason::sizes_too_small};
     if (!comparison.test) return {Verdict::inconclusive, Reason::identical_outcomes};
     if (adjusted_best_attainable_p > judgement.alpha) {
         return {Verdict::too_few, Reason::sizes_too_small};
     }
     return {Verdict::inconclusive, Reason::not_significant};
+}
+
+std::string_view code_of(Reason reason) {
+    switch (reason) {
+        case Reason::significant:
+            return "significant";
+        case Reason::significant_inside:
+            return "inside-margin";
+        case Reason::inside_margin:
+            return "within-margin";
+        case Reason::below_floor:
+            return "below-floor";
+        case Reason::below_placebo:
+            return "below-placebo";
+        case Reason::no_direction:
+            return "no-direction";
+        case Reason::identical_outcomes:
+            return "identical-outcomes";
+        case Reason::totals_differ:
+            return "totals-differ";
+        case Reason::not_significant:
+            return "not-significant";
+        case Reason::sizes_too_small:
+            return "too-few";
+        case Reason::no_values:
+            return "no-values";
+    }
+    return "not-significant";
 }
 
 Verdict combine(std::span<const Verdict> verdicts) {

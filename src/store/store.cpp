@@ -281,7 +281,7 @@ Status Store::finish_trial(const std::string& runset, std::uint32_t position,
     return {};
 }
 
-Status Store::complete(const std::string& runset) {
+Status Store::complete(const std::string& runset, bool early) {
     MANO_TRY(inner_->writable());
     const std::lock_guard guard(inner_->mutex);
     const Database& database = inner_->database();
@@ -294,7 +294,7 @@ Status Store::complete(const std::string& runset) {
     MANO_ASSIGN(Statement left, database.prepare(query::kTrialsLeft));
     MANO_TRY(left.bind(key));
     MANO_ASSIGN(const bool counted, left.step());
-    if (!counted || left.integer(0) != 0) {
+    if (!counted || (!early && left.integer(0) != 0)) {
         return fail(Code::invalid, "run set {} isn't complete: {} of its trials haven't ended",
                     runset, left.integer(0));
     }

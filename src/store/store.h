@@ -97,8 +97,9 @@ class Store {
     // already ended: Code::invalid.
     Status finish_trial(const std::string& runset, std::uint32_t position,
                         const measure::TrialRecord& record);
-    // Marks a run set as complete; Code::invalid while one of its trials hasn't ended.
-    Status complete(const std::string& runset);
+    // Marks a run set as complete; Code::invalid while one of its trials hasn't ended. `early`: a
+    // sequential run that may stop at a look, with the trials behind it left planned for ever.
+    Status complete(const std::string& runset, bool early = false);
     // For whoever runs the trials of `runset`: holds it until the descriptor is closed or the
     // process dies. Code::environment when another process holds it.
     Result<Fd> claim(const std::string& runset);

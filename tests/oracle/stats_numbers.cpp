@@ -4,6 +4,9 @@
 //   two N a1 … aN M b1 … bM     two samples: summaries, rank test, shift
 //   fisher k1 n1 k2 n2
 //   adjust N p1 … pN            Holm, then Benjamini–Hochberg
+//   pairs N a1 … aN N b1 … bN   signed rank, sign-flip, shift of pairs, Spearman
+//   counts N a1 … aN M b1 … bM  permutation of totals, Fisher of zeros
+//   bca N r1 … rN 1 t N u1 … uN M v1 … vM   the BCa interval of resampled estimates
 #include <fmt/format.h>
 
 #include <iostream>
@@ -11,6 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "stats/bootstrap.h"
+#include "stats/paired.h"
+#include "stats/permutation.h"
 #include "stats/stats.h"
 
 namespace {
@@ -63,6 +69,33 @@ std::string two_samples(std::istream& in) {
         shift ? show(shift->ci95) : "null", shift ? show(shift->coverage) : "null");
 }
 
+std::string pairs(std::istream& in) {
+    const std::vector<double> a = read_values(in);
+    const std::vector<double> b = read_values(in);
+    const auto ranks = mano::stats::compare_pairs(a, b, false);
+    const auto signs = mano::stats::compare_pairs(a, b, true);
+    return fmt::format(
+        R"({{"test":"{}","p":{},"flip":"{}","flip_p":{},"shift":{},"ci95":{},"rho":{}}})",
+        ranks.test.name, show(ranks.test.p), signs.test.name, show(signs.test.p), show(ranks.shift),
+        show(ranks.shift_ci95), show(ranks.correlation));
+}
+
+std::string counts(std::istream& in) {
+    const std::vector<double> a = read_values(in);
+    const std::vector<double> b = read_values(in);
+    const auto tests = mano::stats::count_tests(a, b);
+    return fmt::format(R"({{"test":"{}","totals":{},"zeros":{},"both":{}}})", tests.totals.name,
+                       show(tests.totals.p), show(tests.zeros.p), show(tests.both.p));
+}
+
+std::string bca(std::istream& in) {
+    std::vector<double> resampled = read_values(in);
+    const std::vector<double> estimate = read_values(in);
+    const std::vector<std::vector<double>> left_out{read_values(in), read_values(in)};
+    return fmt::format(R"({{"ci95":{}}})", show(mano::stats::bca_interval(
+                                               std::move(resampled), estimate.at(0), left_out)));
+}
+
 }  // namespace
 
 int main() {
@@ -82,6 +115,12 @@ int main() {
             const std::vector<double> p = read_values(in);
             std::cout << fmt::format("{{\"holm\":{},\"bh\":{}}}\n", show(mano::stats::holm(p)),
                                      show(mano::stats::benjamini_hochberg(p)));
+        } else if (what == "pairs") {
+            std::cout << pairs(in) << '\n';
+        } else if (what == "counts") {
+            std::cout << counts(in) << '\n';
+        } else if (what == "bca") {
+            std::cout << bca(in) << '\n';
         } else {
             std::cerr << "unknown line: " << line << '\n';
             return 1;
