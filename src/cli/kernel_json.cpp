@@ -17,7 +17,10 @@ json text_or_null(const std::string& text) {
 
 json kernel_to_json(const kernels::Kernel& kernel) {
     const kernels::Provenance& from = kernel.provenance;
+    std::error_code gone;  // a cache that was emptied meanwhile
+    const auto bytes = std::filesystem::file_size(kernel.image, gone);
     return {{"id", kernel.id},
+            {"image_bytes", gone ? json(nullptr) : json(bytes)},
             {"spec", from.spec},
             {"exact_spec", text_or_null(from.exact_spec)},
             {"release", text_or_null(from.release)},

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "report/internal.h"
@@ -188,6 +189,29 @@ void add_if_different(std::vector<Confounder>& found, std::string what,
     if (!same) found.push_back({std::move(what), std::move(values)});
 }
 
+// The preemption model out of "#1 SMP PREEMPT_DYNAMIC Debian …", as uname prints it.
+std::string preemption(const std::set<std::string>& versions) {
+    if (versions.empty()) return "unknown";
+    const std::string& version = *versions.begin();
+    const std::size_t at = version.find("PREEMPT");
+    if (at == std::string::npos) return "none";
+    return version.substr(at, version.find_first_of(" (", at) - at);
+}
+
+// Size of the image as stored with the arm; empty where the store doesn't say.
+std::string image_size(const store::RunSet& runset, const std::string& arm) {
+    for (const store::StoredArm& stored : runset.arms) {
+        if (stored.name != arm) continue;
+        const auto json = nlohmann::json::parse(stored.kernel_json, nullptr, false);
+        if (!json.is_object()) continue;
+        const auto found = json.find("image_bytes");
+        if (found != json.end() && found->is_number_unsigned()) {
+            return fmt::format("{} bytes", found->get<std::uint64_t>());
+        }
+    }
+    return "unknown";
+}
+
 }  // namespace
 
 void check_equivalence(const plan::Plan& plan, const std::vector<std::vector<FoldedTrial>>& cell,
@@ -229,6 +253,14 @@ std::vector<Confounder> find_confounders(const store::RunSet& runset, const Coll
     FactSets facts;
     for (const auto& cell : collected.cells)
         add_facts(cell, facts);
+    if (const auto version = facts.find("kernel.version"); version != facts.end()) {
+        std::vector<std::string> models;
+        for (const auto& versions : version->second)
+            models.push_back(preemption(versions));
+        add_if_different(found, "preemption model", models);
+    }
+    add_if_different(found, "image size",
+                     of_arms([&](const ArmReport& arm) { return image_size(runset, arm.name); }));
     for (auto& [key, sets] : facts) {
         const bool identity = std::find(kIdentity.begin(), kIdentity.end(), key) != kIdentity.end();
         if (identity || is_gate(runset.plan, key)) continue;

@@ -276,5 +276,31 @@ TEST(HugePages, InUseOnOneSideOnlyIsNotTheSameWork) {
         << "a huge page of the guest's own";
 }
 
+TEST(Confounders, PreemptionModelAndImageSizeAreInSight) {
+    Builder builder({"a", "b"});
+    builder.runset.plan.key_metrics = {key(metric("probe.x", "count", Better::lower), true)};
+    builder.runset.arms[0].kernel_json = R"({"image_bytes":13000000})";
+    builder.runset.arms[1].kernel_json = R"({"image_bytes":4800000})";
+    for (int row = 0; row < 6; ++row) {
+        builder.trial(0)
+            .counter("probe.x", row)
+            .fact("kernel.version", "#1 SMP PREEMPT_DYNAMIC Debian 7.3.4-1");
+        builder.trial(1)
+            .counter("probe.x", row)
+            .fact("kernel.version", "#1 SMP PREEMPT_RT Debian 7.3.4-1");
+    }
+    const ReportData data = built(builder.runset);
+    const auto find = [&](const std::string& what) {
+        for (const Confounder& each : data.confounders) {
+            if (each.what == what) return each.values;
+        }
+        return std::vector<std::string>{};
+    };
+    EXPECT_EQ(find("preemption model"),
+              (std::vector<std::string>{"PREEMPT_DYNAMIC", "PREEMPT_RT"}));
+    EXPECT_EQ(find("image size"), (std::vector<std::string>{"13000000 bytes", "4800000 bytes"}));
+    EXPECT_NE(data.verdict, Verdict::not_comparable) << "never a gate";
+}
+
 }  // namespace
 }  // namespace mano::report

@@ -159,8 +159,11 @@ std::optional<std::size_t> trials_for_width(std::span<const double> pool, double
 
 std::vector<std::uint32_t> looks(std::uint32_t first, std::uint32_t most) {
     std::vector<std::uint32_t> result;
-    for (std::uint32_t n = std::max(1U, first); n < most; n += std::max(1U, n / 2))
+    // A look shortly before the last costs every p-value something and saves few trials.
+    for (std::uint32_t n = std::max(1U, first); n < most && most - n >= n / 4;
+         n += std::max(1U, n / 2)) {
         result.push_back(n);
+    }
     result.push_back(most);
     return result;
 }

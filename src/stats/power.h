@@ -41,7 +41,7 @@ std::optional<std::size_t> trials_for_width(std::span<const double> pool, double
                                             std::uint64_t seed = 1);
 
 // Sequential stopping: after how many trials of each arm the run may end, half as many again from
-// look to look, the last being `most`. first ≥ most gives {most}.
+// look to look, the last being `most`, none within a quarter before it. first ≥ most gives {most}.
 std::vector<std::uint32_t> looks(std::uint32_t first, std::uint32_t most);
 // A test that may be made at any of `looks` looks, whatever decides which: p times the looks
 // (Bonferroni), at most 1. The chance of a false alarm stays below alpha under every stopping rule.

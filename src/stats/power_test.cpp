@@ -70,6 +70,7 @@ TEST(Power, NothingToSay) {
 
 TEST(Looks, GrowByHalfAndEndAtTheMost) {
     EXPECT_EQ(looks(6, 40), (std::vector<std::uint32_t>{6, 9, 13, 19, 28, 40}));
+    EXPECT_EQ(looks(6, 30), (std::vector<std::uint32_t>{6, 9, 13, 19, 30}));
     EXPECT_EQ(looks(6, 6), (std::vector<std::uint32_t>{6}));
     EXPECT_EQ(looks(9, 6), (std::vector<std::uint32_t>{6}));
     EXPECT_EQ(looks(1, 3), (std::vector<std::uint32_t>{1, 2, 3}));
