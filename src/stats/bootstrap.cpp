@@ -239,6 +239,31 @@ double quantile(std::vector<double>& values, double share) {
     return *at + (next - *at) * (place - static_cast<double>(low));
 }
 
+// How the spread of the estimate grows with the estimate, from the influence of each value (Efron
+// 1987); 0: none of them has any.
+double acceleration_of(std::span<const std::vector<double>> left_out) {
+    std::vector<double> influences;  // each by its sample's size
+    double largest = 0;
+    for (const std::vector<double>& values : left_out) {
+        const auto n = static_cast<double>(values.size());
+        const double mean = mean_of(values);
+        for (const double value : values) {
+            influences.push_back((n - 1) / n * (mean - value));
+            largest = std::max(largest, std::fabs(influences.back()));
+        }
+    }
+    if (largest == 0) return 0;
+    double cubes = 0;
+    double squares = 0;
+    for (const double influence : influences) {
+        // Relative to the largest: cubes of huge values would overflow.
+        const double share = influence / largest;
+        cubes += share * share * share;
+        squares += share * share;
+    }
+    return cubes / std::pow(squares, 1.5) / 6;
+}
+
 }  // namespace
 
 std::optional<Interval> bca_interval(std::vector<double> resampled, double estimate,
@@ -252,23 +277,14 @@ std::optional<Interval> bca_interval(std::vector<double> resampled, double estim
     }
     const double share = below / static_cast<double>(resampled.size());
     if (!finite || share <= 0 || share >= 1) return std::nullopt;
-    double cubes = 0;
-    double squares = 0;
-    for (const std::vector<double>& values : left_out) {
-        const auto n = static_cast<double>(values.size());
-        const double mean = mean_of(values);
-        for (const double value : values) {
-            const double influence = (n - 1) * (mean - value);
-            cubes += influence * influence * influence / (n * n * n);
-            squares += influence * influence / (n * n);
-        }
-    }
-    const double acceleration = squares > 0 ? cubes / std::pow(squares, 1.5) / 6 : 0;
+    const double acceleration = acceleration_of(left_out);
     const boost::math::normal normal;
     const double bias = boost::math::quantile(normal, share);
     const auto corrected = [&](double tail) {
         const double z = bias + boost::math::quantile(normal, tail);
-        return boost::math::cdf(normal, bias + z / (1 - acceleration * z));
+        const double at = bias + z / (1 - acceleration * z);
+        // The library throws at what isn't finite.
+        return std::isfinite(at) ? boost::math::cdf(normal, at) : std::nan("");
     };
     const double low = corrected((1 - level) / 2);
     const double high = corrected((1 + level) / 2);

@@ -63,9 +63,13 @@ void expect_sound(const Comparison& comparison, std::size_t n, std::size_t m) {
         ASSERT_TRUE(*bootstrap);
         expect_sound((*bootstrap)->ci95);
         EXPECT_EQ((*bootstrap)->ci95.has_value(), (*bootstrap)->gap == Gap::none);
-        if (std::min(n, m) < 6) EXPECT_FALSE((*bootstrap)->ci95);
+        if (std::min(n, m) < 6) {
+            EXPECT_FALSE((*bootstrap)->ci95);
+        }
     }
-    if (std::min(n, m) < 4) EXPECT_FALSE(comparison.shift->ci95);
+    if (std::min(n, m) < 4) {
+        EXPECT_FALSE(comparison.shift->ci95);
+    }
 }
 
 TEST(Sizes, FromOneToAThousandOfEveryShape) {

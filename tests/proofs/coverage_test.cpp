@@ -105,7 +105,9 @@ TEST(Coverage, BootstrapOfTheTotalChange) {
                 tally.add(stats::mean_change_pct(a, b, 1, 1999).ci95, 20);
             }
             fmt::print("total change, BCa, {}, n = {}: {}\n", shape.name, n, tally.text());
-            if (tally.given > 0) EXPECT_GE(tally.rate(), 0.90 - kSlack) << shape.name << " " << n;
+            if (tally.given > 0) {
+                EXPECT_GE(tally.rate(), 0.90 - kSlack) << shape.name << " " << n;
+            }
         }
     }
 }
@@ -125,8 +127,12 @@ TEST(Coverage, TotalsOfZeroInflatedCounts) {
                     truth);
             }
             fmt::print("total change, BCa, {}, n = {}: {}\n", base.name, n, tally.text());
-            if (zeros > 0.8 && n == 8) EXPECT_LT(tally.given, kRounds / 100);
-            if (tally.given > kRounds / 20) EXPECT_GE(tally.rate(), 0.85) << base.name << " " << n;
+            if (zeros > 0.8 && n == 8) {
+                EXPECT_LT(tally.given, kRounds / 100);
+            }
+            if (tally.given > kRounds / 20) {
+                EXPECT_GE(tally.rate(), 0.85) << base.name << " " << n;
+            }
         }
     }
 }
