@@ -5,10 +5,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -56,23 +55,32 @@ Data make(double step, std::uint64_t seed) {
     return data;
 }
 
-double now_ms() {
-    using Clock = std::chrono::steady_clock;
-    return std::chrono::duration<double, std::milli>(Clock::now().time_since_epoch()).count();
+double milliseconds(clockid_t clock) {
+    timespec time = {};
+    clock_gettime(clock, &time);
+    return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
 }
 
-// Median of some runs after one that fills the caches: [lowest, median, highest], in ms.
+struct Times {
+    double lowest, median, highest, cpu;  // ms; cpu: median of the process's own time
+};
+
+// Some runs after one that fills the caches.
 template <typename Work>
-std::array<double, 3> measure(int repeats, Work&& work) {
+Times measure(int repeats, Work&& work) {
     work();
-    std::vector<double> times;
+    std::vector<double> wall;
+    std::vector<double> cpu;
     for (int i = 0; i < repeats; ++i) {
-        const double begun = now_ms();
+        const double begun = milliseconds(CLOCK_MONOTONIC);
+        const double spent = milliseconds(CLOCK_PROCESS_CPUTIME_ID);
         work();
-        times.push_back(now_ms() - begun);
+        wall.push_back(milliseconds(CLOCK_MONOTONIC) - begun);
+        cpu.push_back(milliseconds(CLOCK_PROCESS_CPUTIME_ID) - spent);
     }
-    std::sort(times.begin(), times.end());
-    return {times.front(), times[times.size() / 2], times.back()};
+    std::sort(wall.begin(), wall.end());
+    std::sort(cpu.begin(), cpu.end());
+    return {wall.front(), wall[wall.size() / 2], wall.back(), cpu[cpu.size() / 2]};
 }
 
 double peak_mib() {
@@ -124,9 +132,9 @@ double bootstraps(const Data& data) {
     return sum;
 }
 
-void row(const std::string& what, const std::array<double, 3>& ms, const std::string& goal) {
-    fmt::print("  {:<52} {:>8.1f} ms  ({:.1f} to {:.1f}; goal {})\n", what, ms[1], ms[0], ms[2],
-               goal);
+void row(const std::string& what, const Times& ms, const std::string& goal) {
+    fmt::print("  {:<52} {:>8.1f} ms  ({:.1f} to {:.1f}; CPU {:.1f}; goal {})\n", what, ms.median,
+               ms.lowest, ms.highest, ms.cpu, goal);
     std::fflush(stdout);
 }
 

@@ -15,7 +15,7 @@ rows.each_slice(2).with_index do |(a, b), i|
   other["vmstat.m#{i}"] = b
 end
 read = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-changed = _get_changed_stats(other, base, false, {})
+changed = _get_changed_stats(other, base, {})
 done = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 printf("  %-52s %8.1f ms (start-up %.1f ms; %d changed)\n", 'comparison', 1000 * (done - read),
        1000 * (loaded - begun), changed.size)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -188,6 +189,31 @@ std::vector<double> jackknife(std::span<const double> values, Statistic statisti
     return results;
 }
 
+// Resampled means of few values spread too little, by the factor (n - 1)/n in their variance, and
+// quantiles of a normal distribution are too narrow where the spread itself is estimated. The level
+// that makes up for both (Hesterberg 2015, "expanded percentile interval"; degrees of freedom by
+// Welch and Satterthwaite, from the influence of each value).
+double widened_level(std::span<const std::vector<double>> left_out) {
+    double variance = 0;
+    double of_freedom = 0;  // 1 / degrees
+    double shortfall = 0;
+    for (const std::vector<double>& values : left_out) {
+        const auto n = static_cast<double>(values.size());
+        const double mean = mean_of(values);
+        double squares = 0;
+        for (const double value : values)
+            squares += (mean - value) * (mean - value);
+        const double own = squares * (n - 1) / n;
+        variance += own;
+        of_freedom += own * own / (n - 1);
+        shortfall += own * (n - 1) / n;
+    }
+    if (!(variance > 0) || !std::isfinite(of_freedom) || !(of_freedom > 0)) return 0.95;
+    const boost::math::students_t student(variance * variance / of_freedom);
+    const double t = boost::math::quantile(student, 0.975) * std::sqrt(variance / shortfall);
+    return 2 * boost::math::cdf(boost::math::normal(), t) - 1;
+}
+
 Bootstrap interval_of(std::span<const double> base, std::span<const double> other,
                       Statistic statistic, const std::vector<double>& of_base,
                       const std::vector<double>& of_other) {
@@ -218,7 +244,9 @@ Bootstrap interval_of(std::span<const double> base, std::span<const double> othe
         left_out[1].push_back(change(estimate_base, without));
     Bootstrap result;
     result.resamples = static_cast<std::uint32_t>(changes.size());
-    result.ci95 = bca_interval(std::move(changes), change(estimate_base, estimate_other), left_out);
+    const double level = statistic == mean_of ? widened_level(left_out) : 0.95;
+    result.ci95 =
+        bca_interval(std::move(changes), change(estimate_base, estimate_other), left_out, level);
     if (!result.ci95) return {std::nullopt, Gap::constant, 0};
     return result;
 }
@@ -351,7 +379,8 @@ Bootstrap mean_difference(std::span<const double> base, std::span<const double> 
         left_out[1].push_back(without - mean_of(a));
     Bootstrap result;
     result.resamples = resamples;
-    result.ci95 = bca_interval(std::move(differences), mean_of(b) - mean_of(a), left_out);
+    result.ci95 = bca_interval(std::move(differences), mean_of(b) - mean_of(a), left_out,
+                               widened_level(left_out));
     if (!result.ci95) return {std::nullopt, Gap::constant, 0};
     return result;
 }

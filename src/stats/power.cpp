@@ -90,8 +90,11 @@ std::vector<double> pooled_spread(std::span<const std::vector<double>> samples) 
     std::vector<double> pool;
     for (const std::vector<double>& sample : samples) {
         const double middle = median(sample).value_or(0);
+        const auto n = static_cast<double>(sample.size());
+        // Few values lie nearer to their own middle than to the true one.
+        const double factor = n > 1 ? std::sqrt(n / (n - 1)) : 1;
         for (const double value : sample)
-            pool.push_back(value - middle);
+            pool.push_back((value - middle) * factor);
     }
     return pool;
 }

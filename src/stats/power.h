@@ -14,8 +14,8 @@
 
 namespace mano::stats {
 
-// Values of all samples together, each with its own median taken off: how trials spread where
-// nothing changes.
+// Values of all samples together, each with its own median taken off and stretched by sqrt(n/(n -
+// 1)) for having been measured from there: how trials spread where nothing changes.
 std::vector<double> pooled_spread(std::span<const std::vector<double>> samples);
 
 // Smallest shift, in the unit, that the rank test would have found with 80 % power at alpha with n

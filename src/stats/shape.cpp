@@ -68,6 +68,10 @@ std::optional<Modes> find_modes(std::span<const double> values) {
     if (values.size() < kFewest) return std::nullopt;
     const std::vector<double> all = sorted(values);
     const std::size_t fewest = std::max<std::size_t>(3, (all.size() + 4) / 5);
+    // Few values leave wide gaps by chance, and small counts fall on two numbers.
+    constexpr std::size_t kEnough = 10;
+    const bool few = all.size() < kEnough;
+    const double times = few ? 4 : 2;
     std::optional<Modes> best;
     double widest = 0;
     for (std::size_t cut = fewest; cut + fewest <= all.size(); ++cut) {
@@ -78,7 +82,7 @@ std::optional<Modes> find_modes(std::span<const double> values) {
             std::max(inner_high(low) - inner_low(low), inner_high(high) - inner_low(high));
         // The step at the cut itself must be most of it: a slope isn't a gap.
         const bool empty = all[cut] - all[cut - 1] >= gap / 3;
-        if (gap > 2 * wide && empty && gap > widest) {
+        if (gap > times * wide && empty && gap > widest && !(few && wide == 0)) {
             widest = gap;
             best = Modes{median_of(low), median_of(high), low.size(), high.size()};
         }

@@ -12,7 +12,8 @@ namespace mano::stats {
 
 // The values fall into two groups: between them nothing, over a gap at least twice as wide as
 // either group (each without its outer tenths, so that a stray value hides nothing). At least 8
-// values, and 3 and a fifth of them in each group.
+// values, and 3 and a fifth of them in each group; below 10 values four times as wide, and neither
+// group of one value.
 struct Modes {
     double low = 0, high = 0;  // the groups' medians
     std::size_t n_low = 0, n_high = 0;

@@ -106,7 +106,8 @@ TEST(Coverage, BootstrapOfTheTotalChange) {
             }
             fmt::print("total change, BCa, {}, n = {}: {}\n", shape.name, n, tally.text());
             if (tally.given > 0) {
-                EXPECT_GE(tally.rate(), 0.90 - kSlack) << shape.name << " " << n;
+                EXPECT_GE(tally.rate(), 0.93 - kSlack) << shape.name << " " << n;
+                EXPECT_LE(tally.rate(), 0.97 + kSlack) << shape.name << " " << n;
             }
         }
     }
@@ -131,7 +132,7 @@ TEST(Coverage, TotalsOfZeroInflatedCounts) {
                 EXPECT_LT(tally.given, kRounds / 100);
             }
             if (tally.given > kRounds / 20) {
-                EXPECT_GE(tally.rate(), 0.85) << base.name << " " << n;
+                EXPECT_GE(tally.rate(), 0.93 - kSlack) << base.name << " " << n;
             }
         }
     }

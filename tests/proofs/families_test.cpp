@@ -28,8 +28,8 @@ std::string name_of(std::size_t metric) {
     return fmt::format("tp.m{}", metric);
 }
 
-// A primary, four secondary and 195 other metrics of five shapes. `effect`: factor in the second
-// arm, for the primary.
+// A primary, four secondary and 195 other metrics of five shapes. `effect`: by how much the
+// primary, which is 5,000 in the median, is higher in the second arm.
 store::RunSet simulate(Rng& rng, std::size_t trials, double effect) {
     report::testing::Builder builder({"a", "b"});
     builder.runset.plan.shared_seeds = false;
@@ -42,8 +42,8 @@ store::RunSet simulate(Rng& rng, std::size_t trials, double effect) {
         for (std::uint32_t arm = 0; arm < 2; ++arm) {
             builder.trial(arm);
             for (std::size_t i = 0; i < kMetrics; ++i) {
-                const double factor = i == 0 && arm == 1 ? effect : 1;
-                builder.counter(name_of(i), mixed(i, rng) * factor);
+                const double more = i == 0 && arm == 1 ? effect : 0;
+                builder.counter(name_of(i), mixed(i, rng) + more);
             }
         }
     }
@@ -83,7 +83,7 @@ TEST(Families, EqualKernelsAreNotToldApartMoreOftenThanStated) {
         Rng rng(20261130 + trials);
         Alarms sum;
         for (int family = 0; family < kFamilies; ++family) {
-            const auto data = report::build(simulate(rng, trials, 1), {});
+            const auto data = report::build(simulate(rng, trials, 0), {});
             ASSERT_TRUE(data);
             const Alarms alarms = alarms_of(*data);
             sum.primary += alarms.primary;
@@ -109,7 +109,7 @@ TEST(Families, APlantedEffectIsFound) {
         Rng rng(7 + trials);
         double said = 0;
         for (int family = 0; family < 40; ++family) {
-            const auto data = report::build(simulate(rng, trials, 1), {});
+            const auto data = report::build(simulate(rng, trials, 0), {});
             ASSERT_TRUE(data);
             for (const report::MetricRow& row : data->cases[0].rows) {
                 if (row.primary) said += row.changes[0].comparison.detectable_pct.value_or(0) / 40;
@@ -117,7 +117,7 @@ TEST(Families, APlantedEffectIsFound) {
         }
         int found = 0;
         for (int family = 0; family < kFamilies; ++family) {
-            const auto data = report::build(simulate(rng, trials, 1 + said / 100), {});
+            const auto data = report::build(simulate(rng, trials, 5000 * said / 100), {});
             ASSERT_TRUE(data);
             if (data->verdict == Verdict::worse) ++found;
         }
@@ -134,7 +134,7 @@ TEST(Families, APlantedEffectIsFound) {
 TEST(Decisions, OursFindsMoreAsRunsAreAdded) {
     constexpr std::size_t kAll = 3000;
     constexpr std::size_t kChanged = 300;
-    constexpr int kRepeats = 5;
+    constexpr int kRepeats = 20;
     double last = -1;
     for (const std::size_t n : {3U, 5U, 8U, 10U, 20U, 40U}) {
         Rng rng(3000 + n);
@@ -168,10 +168,10 @@ TEST(Decisions, OursFindsMoreAsRunsAreAdded) {
         EXPECT_GE(ours_true, last) << "more runs must not find less";
         last = ours_true;
         if (ours_true + ours_false > 100) {
-            EXPECT_LE(ours_false / discovered, 0.05 + 0.02) << n;
+            EXPECT_LE(ours_false / discovered, 0.05 + 0.005) << n;
         }
     }
-    EXPECT_GT(last, kRepeats * kChanged * 0.9);
+    EXPECT_GT(last, kRepeats * kChanged * 0.8);
 }
 
 }  // namespace
