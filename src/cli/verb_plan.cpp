@@ -135,7 +135,8 @@ Outlook look_ahead(const plan::Plan& plan, store::Store& store) {
                           stats::trials_to_detect(spread.pool, spread.margin, alpha), std::nullopt};
         if (plan.until_pct > 0) {
             expected.for_until = stats::trials_for_width(
-                spread.pool, plan.until_pct / 100 * std::fabs(spread.median));
+                spread.pool,
+                std::max(plan.until_pct / 100 * std::fabs(spread.median), spread.floor));
         }
         outlook.metrics.push_back(std::move(expected));
     }

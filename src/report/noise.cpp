@@ -101,6 +101,7 @@ Result<std::vector<Spread>> spreads(const store::RunSet& runset) {
             spread.primary = key->primary;
             spread.trials = all.size();
             spread.median = stats::median(all).value_or(0);
+            spread.floor = key->metric.floor;
             spread.margin = std::max(key->metric.margin_pct / 100 * std::fabs(spread.median),
                                      key->metric.floor);
             spread.pool = stats::pooled_spread(arms);

@@ -29,6 +29,7 @@ struct Spread {
     bool primary = false;
     std::size_t trials = 0;  // known values, all arms together
     double median = 0;
+    double floor = 0;          // of the metric, in the unit
     double margin = 0;         // the metric's margin or floor, whichever is larger, in the unit
     std::vector<double> pool;  // the values, each arm's median taken off
 };
