@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/result.h"
 
-#include <array>
 #include <CLI/CLI.hpp>
-#include <map>
 #include <set>
 
 #include "cli/output.h"
@@ -12,7 +10,12 @@
 namespace mano::cli {
 namespace {
 
-constexpr std::array<std::string_view, 3> kFormats{"text", "json", "csv"};
+std::string format_names() {
+    std::string text;
+    for (const report::Renderer& each : report::renderers())
+        text += (text.empty() ? "" : ", ") + std::string(each.name);
+    return text;
+}
 
 // An arm of which every trial lacked a precondition has no answer, and the reader must see that and
 // the mend before any table.
@@ -41,16 +44,19 @@ std::string missing_preconditions(const report::ReportData& data) {
 }  // namespace
 
 void declare_format(CLI::App& app, FormatOptions& options) {
-    app.add_option("--format", options.format, "text, json or csv");
+    app.add_option("--format", options.format, format_names() + " (docs/formats)");
     app.add_flag("--json", options.json, "the same as --format json");
 }
 
 Result<Format> chosen_format(const FormatOptions& options) {
-    if (options.json || options.format == "json") return Format::json;
-    if (options.format == "text") return Format::text;
-    if (options.format == "csv") return Format::csv;
-    const std::string near = measure::nearest_name(options.format, kFormats);
-    return fail(Code::invalid, "--format {}: expected text, json or csv{}", options.format,
+    const std::string wanted = options.json ? "json" : options.format;
+    if (const Format found = report::find_renderer(wanted); found != nullptr) return found;
+    std::vector<std::string_view> names;
+    for (const report::Renderer& each : report::renderers())
+        names.push_back(each.name);
+    const std::string near =
+        measure::nearest_name(wanted, std::span<const std::string_view>(names));
+    return fail(Code::invalid, "--format {}: expected {}{}", wanted, format_names(),
                 near.empty() ? "" : "; did you mean '" + near + "'?");
 }
 
@@ -58,24 +64,15 @@ Result<int> print_result(const store::RunSet& runset, const report::Options& opt
                          Format format) {
     report::Options how = options;
     // With one arm nothing has changed, so "the changed others" would be a thousand rows.
-    if (runset.plan.arms.size() == 1 && how.metrics.empty() && !how.all && format == Format::text) {
+    const bool table = format->name == "text" || format->name == "markdown";
+    if (runset.plan.arms.size() == 1 && how.metrics.empty() && !how.all && table) {
         for (const plan::KeyMetric& key : runset.plan.key_metrics)
             how.metrics.push_back(key.metric.name);
     }
     MANO_ASSIGN(const report::ReportData data, report::build(runset, how));
-    switch (format) {
-        case Format::json:
-            MANO_TRY(print(report::render_json(data)));
-            break;
-        case Format::csv: {
-            MANO_ASSIGN(const std::string csv, report::render_csv(runset));
-            MANO_TRY(print(csv));
-            break;
-        }
-        case Format::text:
-            MANO_TRY(print(missing_preconditions(data) + report::render_text(data)));
-            break;
-    }
+    if (format->name == "text") MANO_TRY(print(missing_preconditions(data)));
+    MANO_ASSIGN(const std::string text, format->render(data, runset, how));
+    MANO_TRY(print(text));
     return report::exit_code(data);
 }
 

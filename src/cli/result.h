@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "report/renderers.h"
 #include "report/report.h"
 #include "store/store.h"
 
@@ -15,7 +16,8 @@ class App;
 
 namespace mano::cli {
 
-enum class Format : unsigned char { text, json, csv };
+// An entry of the table of renderers.
+using Format = const report::Renderer*;
 
 struct FormatOptions {
     std::string format = "text";

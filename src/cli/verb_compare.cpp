@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // compare: the table again, from the store alone.
+#include <array>
 #include <CLI/CLI.hpp>
 
 #include "cli/arguments.h"
@@ -15,11 +16,36 @@ namespace {
 struct Options {
     std::vector<std::string> runsets;
     std::string store, base, arms, cases;
+    std::string sort = "table", rule = "ours";
     std::vector<std::string> metrics;
     FormatOptions format;
     bool all = false;
+    bool changed = false;
     bool force = false;
 };
+
+// One of a few words; the error names them.
+template <typename Value, std::size_t N>
+Result<Value> one_of(std::string_view option, const std::string& word,
+                     const std::array<std::pair<std::string_view, Value>, N>& words) {
+    std::string names;
+    for (const auto& [name, value] : words) {
+        if (name == word) return value;
+        names += (names.empty() ? "" : ", ") + std::string(name);
+    }
+    return fail(Code::invalid, "{} {}: expected one of {}", option, word, names);
+}
+
+constexpr std::array<std::pair<std::string_view, report::Sort>, 4> kSorts{{
+    {"table", report::Sort::table},
+    {"name", report::Sort::name},
+    {"change", report::Sort::change},
+    {"p", report::Sort::p},
+}};
+constexpr std::array<std::pair<std::string_view, report::Rule>, 2> kRules{{
+    {"ours", report::Rule::ours},
+    {"lkp", report::Rule::lkp},
+}};
 
 Result<report::Options> report_options(const Options& options) {
     report::Options out;
@@ -32,6 +58,12 @@ Result<report::Options> report_options(const Options& options) {
     }
     out.metrics = options.metrics;
     out.all = options.all;
+    out.changed = options.changed;
+    if (out.all && out.changed) {
+        return fail(Code::invalid, "--all and --changed contradict each other: give one of them");
+    }
+    MANO_ASSIGN(out.sort, one_of("--sort", options.sort, kSorts));
+    MANO_ASSIGN(out.rule, one_of("--rule", options.rule, kRules));
     return out;
 }
 
@@ -64,6 +96,8 @@ constexpr std::string_view kFooter =
     "  manometer compare last --base 7.3 --all\n"
     "  manometer compare last --metric 'vmstat.pgscan*' --metric 'psi.probe.*'\n"
     "  manometer compare 20261130-154434 20261201-091500 --arms 7.1,7.3\n"
+    "  manometer compare last --format lkp --rule lkp\n"
+    "  manometer compare last --format gobench --all > run.txt && benchstat -col arm run.txt\n"
     "  manometer compare last --json | jq .verdict\n"
     "\nExit codes: as those of run: 0 no regression; 1 usage; 2 no store; 3 no answer; 4 "
     "regression.\n";
@@ -81,6 +115,11 @@ void add_compare(CLI::App& app, const Chosen& chosen) {
     verb->add_option("--metric", options->metrics, "only metrics whose names match, with * and ?")
         ->allow_extra_args(false);
     verb->add_flag("--all", options->all, "unchanged rows and those below their floor as well");
+    verb->add_flag("--changed", options->changed, "only what changed, of the key metrics too");
+    verb->add_option("--sort", options->sort,
+                     "rows by table (as the experiment has them), name, change or p");
+    verb->add_option("--rule", options->rule,
+                     "lkp: which rows LKP's robot would report, beside ours");
     verb->add_flag("--force", options->force, "even where machines or QEMU differ");
     declare_store(*verb, options->store);
     declare_format(*verb, options->format);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Records → rows: each field checked by itself, then against the rows before it.
+// Records → trials: each field checked by itself, then against the rows before it.
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <set>
+#include <unordered_map>
 
 #include "interchange/csv_reader.h"
-#include "interchange/csv_rows.h"
+#include "interchange/importers.h"
 
 namespace mano::interchange {
 namespace {
@@ -17,42 +17,59 @@ constexpr std::array<std::string_view, 9> kNames = {"arm",    "case", "trial", "
                                                     "metric", "unit", "value", "kind"};
 constexpr std::size_t kRequired = 8;
 
-constexpr std::size_t kMaxRows = 20'000'000;
-constexpr std::size_t kMaxArms = 64;
-constexpr std::size_t kMaxCases = 1024;
-constexpr std::size_t kMaxMetrics = 100'000;
-constexpr std::size_t kMaxNameBytes = 200;
+// A metric's rows in one trial: how many there are, and whether one is of the trial as a whole.
+struct Extent {
+    std::uint64_t line = 0;
+    std::uint32_t iterations = 0;
+    bool whole = false;
+};
+
+struct Key {
+    std::uint32_t trial = 0, metric = 0;
+    std::uint64_t iteration = 0;  // plus 1; 0: of the trial as a whole
+    bool operator==(const Key&) const = default;
+};
+struct KeyHash {
+    std::size_t operator()(const Key& key) const {
+        std::uint64_t hash = (std::uint64_t{key.trial} << 32U) | key.metric;
+        hash = (hash ^ key.iteration) * 0x9E3779B97F4A7C15ULL;
+        return static_cast<std::size_t>(hash ^ (hash >> 29U));
+    }
+};
 
 class Parser {
   public:
-    Parser(std::string_view text, const ImportOptions& options)
-        : reader_(text, options.file), options_(options) {}
+    Parser(const Source& source, Draft& draft)
+        : reader_(source.text, source.file),
+          source_(source),
+          draft_(draft),
+          options_(draft.options()) {}
 
-    Result<Rows> run() {
+    Status run() {
         MANO_TRY(read_header());
+        std::uint64_t rows = 0;
         while (true) {
             MANO_ASSIGN(const std::optional<CsvRecord> record, reader_.next());
             if (!record) break;
-            MANO_ASSIGN(Row row, read_row(*record));
-            MANO_TRY(check_against_others(row));
-            rows_.rows.push_back(std::move(row));
-            if (rows_.rows.size() > kMaxRows) {
-                return fail(Code::hostile, "{}: more than {} rows", options_.file, kMaxRows);
+            if (++rows > kMaxRows || draft_.rows() >= kMaxRows) {
+                return fail(Code::hostile, "{}:{}: column 1: more than {} rows; split the file",
+                            source_.file, record->line, kMaxRows);
             }
+            MANO_TRY(read_row(*record));
+            draft_.count_row();
         }
-        if (rows_.rows.empty()) {
-            return fail(Code::hostile, "{}: a header and no data", options_.file);
-        }
-        MANO_TRY(check_folding());
-        rows_.value_column = *columns_[value] + 1;
-        return std::move(rows_);
+        if (rows == 0) return fail(Code::hostile, "{}: a header and no data", source_.file);
+        return check_folding();
     }
 
   private:
     Status read_header();
-    Result<Row> read_row(const CsvRecord& record);
-    Status check_against_others(const Row& row);
-    Status check_metric(const Row& row);
+    Status read_row(const CsvRecord& record);
+    Result<std::uint32_t> read_trial(const CsvRecord& record);
+    Result<std::uint32_t> read_metric(const CsvRecord& record);
+    Status check_metric(const CsvRecord& record, std::uint32_t number,
+                        std::optional<measure::Kind> of_row);
+    std::optional<measure::Kind> kind_of(std::uint32_t number) const;
     Status check_folding() const;
 
     template <typename Number>
@@ -65,26 +82,29 @@ class Parser {
         const std::optional<std::size_t>& column = columns_[field];
         return column ? record.fields[*column] : kNothing;
     }
+    Place at(const CsvRecord& record, Field field) const {
+        return {record.line, columns_[field].value_or(0) + 1};
+    }
     // "results.csv:12: column 8 (value)"
     std::string place(std::uint64_t line, Field field) const {
-        return fmt::format("{}:{}: column {} ({})", options_.file, line,
+        return fmt::format("{}:{}: column {} ({})", source_.file, line,
                            columns_[field].value_or(0) + 1, kNames[field]);
     }
 
     CsvReader reader_;
+    const Source& source_;
+    Draft& draft_;
     const ImportOptions& options_;
     std::array<std::optional<std::size_t>, kNames.size()> columns_;
-    Rows rows_;
-    std::set<std::string, std::less<>> seen_arms_, seen_cases_;
-    using TrialKey = std::tuple<std::string, std::string, std::uint32_t>;  // arm, case, trial
-    std::map<TrialKey, std::pair<std::optional<std::uint64_t>, std::uint64_t>> seeds_;  // and line
-    std::map<std::tuple<TrialKey, std::string, std::optional<std::uint32_t>>, std::uint64_t> lines_;
+    std::unordered_map<std::uint32_t, std::uint64_t> first_lines_;  // trial → line, of this file
+    std::unordered_map<Key, std::uint64_t, KeyHash> lines_;
+    std::unordered_map<Key, Extent, KeyHash> extents_;
 };
 
 Status Parser::read_header() {
     MANO_ASSIGN(const std::optional<CsvRecord> header, reader_.next());
     if (!header) {
-        return fail(Code::hostile, "{}: the file is empty, expected the header {}", options_.file,
+        return fail(Code::hostile, "{}: the file is empty, expected the header {}", source_.file,
                     "arm,case,trial,seed,iteration,metric,unit,value");
     }
     for (std::size_t i = 0; i < header->fields.size(); ++i) {
@@ -93,12 +113,12 @@ Status Parser::read_header() {
         if (known == kNames.end()) {
             const std::string near = measure::nearest_name(title, std::span(kNames));
             return fail(Code::hostile, "{}:1: column {}: \"{}\" is no column of this format{}",
-                        options_.file, i + 1, title,
+                        source_.file, i + 1, title,
                         near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near));
         }
         auto& column = columns_[static_cast<std::size_t>(known - kNames.begin())];
         if (column) {
-            return fail(Code::hostile, "{}:1: column {}: a second column \"{}\"", options_.file,
+            return fail(Code::hostile, "{}:1: column {}: a second column \"{}\"", source_.file,
                         i + 1, title);
         }
         column = i;
@@ -108,7 +128,7 @@ Status Parser::read_header() {
             return fail(Code::hostile,
                         "{}:1: no column \"{}\", expected the header "
                         "arm,case,trial,seed,iteration,metric,unit,value[,kind]",
-                        options_.file, kNames[i]);
+                        source_.file, kNames[i]);
         }
     }
     return {};
@@ -160,161 +180,189 @@ Result<std::string> Parser::name(const CsvRecord& record, Field field) const {
     return found;
 }
 
-Result<Row> Parser::read_row(const CsvRecord& record) {
-    std::size_t columns = 0;
-    for (const auto& column : columns_)
-        columns += column ? 1 : 0;
-    if (record.fields.size() != columns) {
-        return fail(Code::hostile, "{}:{}: column {}: the row has {} columns, the header {}",
-                    options_.file, record.line, std::min(record.fields.size(), columns) + 1,
-                    record.fields.size(), columns);
-    }
-    Row row;
-    row.line = record.line;
-    MANO_ASSIGN(row.arm, name(record, arm));
-    MANO_ASSIGN(row.case_, name(record, case_));
-    MANO_ASSIGN(row.metric, name(record, metric));
-    MANO_ASSIGN(row.unit, name(record, unit));
-    MANO_ASSIGN(row.seed, whole<std::uint64_t>(record, seed));
-    MANO_ASSIGN(row.iteration, whole<std::uint32_t>(record, iteration));
-    MANO_ASSIGN(row.value, real(record));
+Result<std::uint32_t> Parser::read_trial(const CsvRecord& record) {
+    MANO_ASSIGN(std::string arm_name, name(record, arm));
+    MANO_ASSIGN(const std::string case_name, name(record, case_));
+    MANO_ASSIGN(const std::optional<std::uint64_t> of_seed, whole<std::uint64_t>(record, seed));
     MANO_ASSIGN(const std::optional<std::uint32_t> number, whole<std::uint32_t>(record, trial));
     if (!number) {
         return fail(Code::hostile, "{}: empty, expected the trial's number",
                     place(record.line, trial));
     }
-    row.trial = *number;
-    if (row.arm.empty() && options_.arm) row.arm = *options_.arm;
-    if (row.arm.empty()) {
+    if (arm_name.empty() && source_.arm) arm_name = *source_.arm;
+    if (arm_name.empty()) {
         return fail(Code::hostile, "{}: empty; name the arm here, or for the whole file by --arm",
                     place(record.line, arm));
     }
-    if (row.metric.empty()) {
-        return fail(Code::hostile, "{}: empty, expected a metric's name",
-                    place(record.line, metric));
+    MANO_ASSIGN(const std::uint32_t in_arm, draft_.arm(arm_name, at(record, arm)));
+    MANO_ASSIGN(const std::uint32_t in_case, draft_.case_(case_name, at(record, case_)));
+    bool known = false;
+    MANO_ASSIGN(const std::uint32_t index,
+                draft_.trial(in_arm, in_case, number, at(record, trial), &known));
+    const auto [first, fresh] = first_lines_.try_emplace(index, record.line);
+    if (!known) {
+        draft_.at(index).seed = of_seed;
+    } else if (fresh) {
+        return fail(Code::hostile, "{}: trial {} of arm {} is already in {}",
+                    place(record.line, trial), *number, arm_name, draft_.file_of(index));
+    } else if (draft_.at(index).seed != of_seed) {
+        return fail(Code::hostile, "{}: the seed of this trial differs from that on line {}",
+                    place(record.line, seed), first->second);
     }
-    const std::string& word = text(record, kind);
-    row.kind = measure::kind_from(word);
-    if (!word.empty() && !row.kind) {
-        return fail(Code::hostile,
-                    "{}: \"{}\" is no kind, expected counter, gauge, max, ratio or rate",
-                    place(record.line, kind), word);
-    }
-    return row;
+    return index;
 }
 
 // One unit and one kind a metric, and those of the catalogue where it knows the metric: a file in
 // milliseconds would otherwise become microseconds.
-Status Parser::check_metric(const Row& row) {
-    const auto [found, added] =
-        rows_.notes.try_emplace(row.metric, MetricNote{row.line, row.unit, row.kind});
-    MetricNote& note = found->second;
-    if (added) {
-        rows_.metrics.push_back(row.metric);
-        if (rows_.metrics.size() > kMaxMetrics) {
-            return fail(Code::hostile, "{}: more than {} metrics", place(row.line, metric),
-                        kMaxMetrics);
-        }
-    }
-    if (note.unit.empty()) note.unit = row.unit;
-    if (!note.kind) note.kind = row.kind;
+Status Parser::check_metric(const CsvRecord& record, std::uint32_t number,
+                            std::optional<measure::Kind> of_row) {
+    MetricNote& note = draft_.note(number);
+    const std::string& name = draft_.metric_name(number);
+    const std::string& of_unit = text(record, unit);
+    if (note.line == 0) note.line = record.line;
+    if (note.unit.empty()) note.unit = of_unit;
+    if (!note.kind) note.kind = of_row;
     std::string known_unit = note.unit;
     std::optional<measure::Kind> known_kind = note.kind;
     std::string where = fmt::format("line {}", note.line);
-    if (const auto known = measure::find_metric(row.metric)) {
+    if (const auto known = measure::find_metric(name)) {
         known_unit = known->unit;
         known_kind = known->kind;
         where = "the catalogue";
     }
     for (const plan::KeyMetric& key : options_.key_metrics) {
-        if (key.metric.name != row.metric) continue;
+        if (key.metric.name != name) continue;
         known_unit = key.metric.unit;
         known_kind = key.metric.kind;
         where = "the experiment";
     }
-    if (!row.unit.empty() && row.unit != known_unit) {
+    if (!of_unit.empty() && of_unit != known_unit) {
         return fail(Code::hostile, "{}: {} is in \"{}\" here and in \"{}\" in {}",
-                    place(row.line, unit), row.metric, row.unit, known_unit, where);
+                    place(record.line, unit), name, of_unit, known_unit, where);
     }
-    if (row.kind && row.kind != known_kind) {
-        return fail(Code::hostile, "{}: {} is a {} here and a {} in {}", place(row.line, kind),
-                    row.metric, name_of(*row.kind), name_of(*known_kind), where);
+    if (of_row && of_row != known_kind) {
+        return fail(Code::hostile, "{}: {} is a {} here and a {} in {}", place(record.line, kind),
+                    name, name_of(*of_row), name_of(*known_kind), where);
     }
     return {};
 }
 
-Status Parser::check_against_others(const Row& row) {
-    MANO_TRY(check_metric(row));
-    if (seen_arms_.insert(row.arm).second) rows_.arms.push_back(row.arm);
-    if (seen_cases_.insert(row.case_).second) rows_.cases.push_back(row.case_);
-    if (rows_.arms.size() > kMaxArms) {
-        return fail(Code::hostile, "{}: more than {} arms", place(row.line, arm), kMaxArms);
+Result<std::uint32_t> Parser::read_metric(const CsvRecord& record) {
+    MANO_ASSIGN(const std::string found, name(record, metric));
+    if (found.empty()) {
+        return fail(Code::hostile, "{}: empty, expected a metric's name",
+                    place(record.line, metric));
     }
-    if (rows_.cases.size() > kMaxCases) {
-        return fail(Code::hostile, "{}: more than {} cases", place(row.line, case_), kMaxCases);
+    MANO_TRY(name(record, unit));
+    const std::string& word = text(record, kind);
+    const auto of_row = measure::kind_from(word);
+    if (!word.empty() && !of_row) {
+        return fail(Code::hostile,
+                    "{}: \"{}\" is no kind, expected counter, gauge, max, ratio or rate",
+                    place(record.line, kind), word);
     }
-    const TrialKey key{row.arm, row.case_, row.trial};
-    const auto [first_seed, new_trial] = seeds_.try_emplace(key, row.seed, row.line);
-    if (!new_trial && first_seed->second.first != row.seed) {
-        return fail(Code::hostile, "{}: the seed of this trial differs from that on line {}",
-                    place(row.line, seed), first_seed->second.second);
+    MANO_ASSIGN(const std::uint32_t number, draft_.own_metric(found, at(record, metric)));
+    MANO_TRY(check_metric(record, number, of_row));
+    return number;
+}
+
+std::optional<measure::Kind> Parser::kind_of(std::uint32_t number) const {
+    const std::string& name = draft_.metric_name(number);
+    std::optional<measure::Kind> how = draft_.note(number).kind;
+    if (const auto known = measure::find_metric(name)) how = known->kind;
+    for (const plan::KeyMetric& each : options_.key_metrics) {
+        if (each.metric.name == name) how = each.metric.kind;
     }
-    const auto [first, fresh] = lines_.try_emplace({key, row.metric, row.iteration}, row.line);
+    return how;
+}
+
+Status Parser::read_row(const CsvRecord& record) {
+    const auto columns = static_cast<std::size_t>(std::count_if(
+        columns_.begin(), columns_.end(), [](const auto& column) { return column.has_value(); }));
+    if (record.fields.size() != columns) {
+        return fail(Code::hostile, "{}:{}: column {}: the row has {} columns, the header {}",
+                    source_.file, record.line, std::min(record.fields.size(), columns) + 1,
+                    record.fields.size(), columns);
+    }
+    MANO_ASSIGN(const std::optional<std::uint32_t> of_iteration,
+                whole<std::uint32_t>(record, iteration));
+    MANO_ASSIGN(std::optional<double> of_value, real(record));
+    MANO_ASSIGN(const std::uint32_t in_trial, read_trial(record));
+    MANO_ASSIGN(const std::uint32_t of_metric, read_metric(record));
+    const std::string& name = draft_.metric_name(of_metric);
+    const Key key{in_trial, of_metric, of_iteration ? std::uint64_t{*of_iteration} + 1 : 0};
+    const auto [first, fresh] = lines_.try_emplace(key, record.line);
     if (!fresh) {
         return fail(Code::hostile, "{}: {} of this trial and iteration is already on line {}",
-                    place(row.line, metric), row.metric, first->second);
+                    place(record.line, metric), name, first->second);
     }
-    return {};
+    Extent& extent = extents_[{in_trial, of_metric, 0}];
+    extent.line = record.line;
+    ++extent.iterations;
+    extent.whole = extent.whole || !of_iteration;
+    measure::TrialRecord& into = draft_.at(in_trial).record;
+    if (name == kFailedMetric) {
+        // An outcome, not a measurement: it is how the trial ended.
+        if (of_value.value_or(0) > 0) {
+            into.ending = measure::Ending::probe_failed;
+            into.evidence = "imported: the file says trial.failed = 1";
+        }
+        return {};
+    }
+    if (!of_value) {
+        draft_.lose(at(record, value), name + " is unknown in this row");
+    } else if (*of_value < 0 && kind_of(of_metric) == measure::Kind::counter) {
+        draft_.lose(
+            at(record, value),
+            fmt::format("{} is a counter, and {:g} of it can't be: unknown", name, *of_value));
+        of_value.reset();
+    }
+    return draft_.value(in_trial, of_metric, of_value, at(record, value), of_iteration);
 }
 
-// Several iterations of one trial and metric need a kind that says how they fold.
+// Several iterations of one trial and metric need a kind that says how they fold. The first fault
+// of the file is reported, so that the same file always gives the same message.
 Status Parser::check_folding() const {
-    struct Extent {
-        std::uint64_t line = 0;
-        std::size_t iterations = 0;
-        bool whole = false;
+    const Extent* worst = nullptr;
+    std::uint32_t of_metric = 0;
+    const auto faulty = [&](const Key& key, const Extent& extent) {
+        if (extent.iterations < 2) return false;
+        const auto how = kind_of(key.metric);
+        return extent.whole || !how || *how == measure::Kind::ratio || *how == measure::Kind::rate;
     };
-    std::map<std::pair<TrialKey, std::string>, Extent> extents;
-    for (const auto& [key, line] : lines_) {
-        const auto& [trial_key, name, number] = key;
-        Extent& extent = extents[{trial_key, name}];
-        extent.line = std::max(extent.line, line);
-        ++extent.iterations;
-        extent.whole = extent.whole || !number;
+    for (const auto& [key, extent] : extents_) {
+        if (!faulty(key, extent) || (worst != nullptr && worst->line < extent.line)) continue;
+        worst = &extent;
+        of_metric = key.metric;
     }
-    for (const auto& [key, extent] : extents) {
-        if (extent.iterations < 2) continue;
-        const std::string& name = key.second;
-        if (extent.whole) {
-            return fail(Code::hostile, "{}: {} has rows with and without an iteration in one trial",
-                        place(extent.line, iteration), name);
-        }
-        std::optional<measure::Kind> how = rows_.notes.at(name).kind;
-        if (const auto known = measure::find_metric(name)) how = known->kind;
-        for (const plan::KeyMetric& each : options_.key_metrics) {
-            if (each.metric.name == name) how = each.metric.kind;
-        }
-        if (!how) {
-            return fail(Code::hostile,
-                        "{}: {} has several iterations in one trial, and nothing says how they "
-                        "fold; add the column kind with counter (sum), gauge (average) or max",
-                        place(extent.line, iteration), name);
-        }
-        if (*how == measure::Kind::ratio || *how == measure::Kind::rate) {
-            return fail(Code::hostile,
-                        "{}: {} is a {}: several iterations of it can't be folded without what it "
-                        "was computed from; give one value a trial",
-                        place(extent.line, iteration), name, name_of(*how));
-        }
+    if (worst == nullptr) return {};
+    const std::string& name = draft_.metric_name(of_metric);
+    const std::string where = place(worst->line, iteration);
+    if (worst->whole) {
+        return fail(Code::hostile, "{}: {} has rows with and without an iteration in one trial",
+                    where, name);
     }
-    return {};
+    const auto how = kind_of(of_metric);
+    if (!how) {
+        return fail(Code::hostile,
+                    "{}: {} has several iterations in one trial, and nothing says how they "
+                    "fold; add the column kind with counter (sum), gauge (average) or max",
+                    where, name);
+    }
+    return fail(Code::hostile,
+                "{}: {} is a {}: several iterations of it can't be folded without what it "
+                "was computed from; give one value a trial",
+                where, name, name_of(*how));
 }
 
 }  // namespace
 
+Status read_csv(const Source& source, Draft& draft) {
+    return Parser(source, draft).run();
+}
+
 Result<Imported> import_csv(std::string_view text, const ImportOptions& options) {
-    MANO_ASSIGN(Rows rows, Parser(text, options).run());
-    return make_imported(std::move(rows), options);
+    return import_text(*find_importer("csv"), text, options);
 }
 
 }  // namespace mano::interchange

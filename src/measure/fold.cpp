@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <set>
+#include <unordered_map>
 
 #include "measure/sample.h"
 
@@ -64,14 +65,23 @@ struct Track {
     }
 };
 
-std::optional<Kind> kind_of(std::string_view name, std::span<const Metric> extra) {
-    for (const Metric& metric : extra) {
-        if (metric.name == name) return metric.kind;
+// An imported run set may describe thousands of metrics: they are looked up, not searched.
+class Kinds {
+  public:
+    explicit Kinds(std::span<const Metric> extra) {
+        for (const Metric& metric : extra)
+            kinds_.try_emplace(metric.name, metric.kind);
     }
-    const std::optional<Metric> metric = find_metric(name);
-    if (!metric) return std::nullopt;
-    return metric->kind;
-}
+    std::optional<Kind> of(std::string_view name) const {
+        if (const auto found = kinds_.find(name); found != kinds_.end()) return found->second;
+        const std::optional<Metric> metric = find_metric(name);
+        if (!metric) return std::nullopt;
+        return metric->kind;
+    }
+
+  private:
+    std::unordered_map<std::string_view, Kind> kinds_;
+};
 
 // The value of every iteration that the trial had, whether or not this metric was read in it.
 Values iteration_values(const Track& track, std::optional<Kind> kind,
@@ -164,9 +174,10 @@ void add_derived(std::map<std::string, std::optional<double>>& values) {
 std::map<std::string, std::optional<double>> fold(std::span<const Sample> samples,
                                                   std::span<const Metric> extra) {
     const Sorted sorted = sort_samples(samples);
+    const Kinds kinds(extra);
     std::map<std::string, std::optional<double>> values;
     for (const auto& [name, track] : sorted.tracks) {
-        values[name] = fold_track(track, kind_of(name, extra), sorted.iterations);
+        values[name] = fold_track(track, kinds.of(name), sorted.iterations);
     }
     add_derived(values);
     return values;
@@ -176,9 +187,10 @@ std::vector<std::optional<double>> per_iteration(std::span<const Sample> samples
                                                  std::string_view metric,
                                                  std::span<const Metric> extra) {
     const Sorted sorted = sort_samples(samples);
+    const Kinds kinds(extra);
     if (const auto found = sorted.tracks.find(metric); found != sorted.tracks.end()) {
         if (found->second.iterations.empty()) return {};
-        return iteration_values(found->second, kind_of(metric, extra), sorted.iterations);
+        return iteration_values(found->second, kinds.of(metric), sorted.iterations);
     }
     // A derived one: fold each iteration alone.
     Values values;
@@ -188,7 +200,7 @@ std::vector<std::optional<double>> per_iteration(std::span<const Sample> samples
         for (const auto& [name, track] : sorted.tracks) {
             const auto readings = track.iterations.find(iteration);
             if (readings == track.iterations.end()) continue;
-            alone[name] = value_of(readings->second, kind_of(name, extra));
+            alone[name] = value_of(readings->second, kinds.of(name));
         }
         add_derived(alone);
         const auto value = alone.find(std::string(metric));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -70,6 +71,10 @@ void add_trials(const store::RunSet& runset, const Collected& collected, ReportD
                             trial.record.evidence,
                             trial.planned.position,
                             trial.planned.seed};
+        if (measure::stands_for_others(trial.record)) {
+            report.stated = true;
+            continue;
+        }
         switch (trial.standing) {
             case measure::Standing::counted:
                 ++report.trials;
@@ -91,18 +96,42 @@ void add_trials(const store::RunSet& runset, const Collected& collected, ReportD
     }
 }
 
-MetricRow make_row(const plan::Plan& plan, const std::string& name,
-                   const std::vector<std::vector<FoldedTrial>>& cell) {
+// A summary of trials that aren't here. What the file doesn't say stays unknown.
+void take_stated(const StatedValues& stated, const std::string& name, ArmValues& values) {
+    const auto found = stated.find(name);
+    if (found == stated.end() || values.summary.n > 0) return;
+    values.stated = found->second;
+    values.summary.n = found->second.n.value_or(0);
+    values.summary.mean = found->second.mean;
+    values.summary.median = found->second.median;
+    values.summary.minimum = found->second.minimum;
+    values.summary.maximum = found->second.maximum;
+    values.summary.stddev_pct = found->second.stddev_pct;
+}
+
+// The plan's metrics by name: an imported run set may bring thousands.
+struct Described {
+    explicit Described(const plan::Plan& plan) {
+        for (const plan::KeyMetric& each : plan.key_metrics)
+            keys.try_emplace(each.metric.name, &each);
+        for (const plan::DerivedMetric& each : plan.derived)
+            derived.try_emplace(each.metric.name, &each);
+    }
+    std::map<std::string_view, const plan::KeyMetric*> keys;
+    std::map<std::string_view, const plan::DerivedMetric*> derived;
+};
+
+MetricRow make_row(const plan::Plan& plan, const Described& described, const std::string& name,
+                   const std::vector<std::vector<FoldedTrial>>& cell,
+                   const std::vector<StatedValues>& stated) {
     MetricRow row;
-    const auto of_name = [&](const auto& each) { return each.metric.name == name; };
-    const auto key = std::find_if(plan.key_metrics.begin(), plan.key_metrics.end(), of_name);
-    const auto derived = std::find_if(plan.derived.begin(), plan.derived.end(), of_name);
-    if (key != plan.key_metrics.end()) {
-        row.metric = key->metric;
+    if (const auto key = described.keys.find(name); key != described.keys.end()) {
+        row.metric = key->second->metric;
         row.key = true;
-        row.primary = key->primary;
-    } else if (derived != plan.derived.end()) {
-        row.metric = derived->metric;
+        row.primary = key->second->primary;
+    } else if (const auto derived = described.derived.find(name);
+               derived != described.derived.end()) {
+        row.metric = derived->second->metric;
     } else if (auto found = measure::find_metric(name)) {
         row.metric = *found;
         row.metric.name = name;
@@ -129,20 +158,16 @@ MetricRow make_row(const plan::Plan& plan, const std::string& name,
             if (values.values.back()) known.push_back(*values.values.back());
         }
         values.summary = stats::summarize(known);
+        take_stated(stated[row.arms.size()], name, values);
         row.arms.push_back(std::move(values));
     }
     return row;
 }
 
-bool wanted(const Options& options, const std::string& name) {
-    return options.metrics.empty() ||
-           std::any_of(options.metrics.begin(), options.metrics.end(),
-                       [&](const std::string& glob) { return matches(glob, name); });
-}
-
 // Key metrics in the experiment's order, the primary first, then trial.failed, then the others.
 std::vector<std::string> row_order(const plan::Plan& plan,
-                                   const std::vector<std::vector<FoldedTrial>>& cell) {
+                                   const std::vector<std::vector<FoldedTrial>>& cell,
+                                   const std::vector<StatedValues>& stated) {
     std::vector<std::string> order;
     for (const bool primary : {true, false}) {
         for (const plan::KeyMetric& key : plan.key_metrics) {
@@ -159,10 +184,53 @@ std::vector<std::string> row_order(const plan::Plan& plan,
                 names.insert(name);
         }
     }
+    for (const StatedValues& of_arm : stated) {
+        for (const auto& [name, value] : of_arm)
+            names.insert(name);
+    }
     for (const std::string& name : order)
         names.erase(name);
     order.insert(order.end(), names.begin(), names.end());
     return order;
+}
+
+void apply_lkp_rule(const ReportData& data, CaseReport& report) {
+    for (MetricRow& row : report.rows) {
+        if (row.arms[0].stated) continue;  // it needs the runs
+        const std::string name = lkp_name(row.metric.name, data.foreign);
+        for (std::size_t i = 0; i < row.changes.size(); ++i) {
+            row.changes[i].lkp = lkp_rule(name, row.arms[0].values, row.arms[i + 1].values);
+        }
+    }
+}
+
+// The largest of a row's changes by the wanted measure; a change from 0 has no size and comes
+// first.
+double rank_of(Sort sort, const MetricRow& row) {
+    double rank = sort == Sort::p ? 1 : 0;
+    for (const Change& change : row.changes) {
+        const stats::Comparison& of = change.comparison;
+        if (sort == Sort::p) {
+            rank = std::min(rank, of.p_adjusted.value_or(1));
+            continue;
+        }
+        const auto pct = of.median_pct ? of.median_pct : of.mean_pct;
+        const bool from_zero = !pct && of.shift && of.shift->estimate != 0;
+        rank = std::max(rank, from_zero ? HUGE_VAL : std::fabs(pct.value_or(0)));
+    }
+    return sort == Sort::p ? rank : -rank;
+}
+
+// Key metrics stay in front, the primary first of all.
+void sort_rows(Sort sort, CaseReport& report) {
+    if (sort == Sort::table) return;
+    std::stable_sort(report.rows.begin(), report.rows.end(),
+                     [&](const MetricRow& a, const MetricRow& b) {
+                         if (a.primary != b.primary) return a.primary;
+                         if (a.key != b.key) return a.key;
+                         if (sort == Sort::name) return a.metric.name < b.metric.name;
+                         return rank_of(sort, a) < rank_of(sort, b);
+                     });
 }
 
 void choose_shown(const plan::Plan& plan, const Options& options, CaseReport& report) {
@@ -170,14 +238,21 @@ void choose_shown(const plan::Plan& plan, const Options& options, CaseReport& re
         const bool changed =
             std::any_of(row.changes.begin(), row.changes.end(), [&](const Change& change) {
                 return change.comparison.p_adjusted.value_or(1) <= plan.alpha ||
-                       change.reason == stats::Reason::identical_outcomes;
+                       change.reason == stats::Reason::identical_outcomes ||
+                       (change.lkp && change.lkp->changed);
             });
+        // Of what is only stated nothing can be tested: it is shown as the file shows it.
+        const bool stated = std::any_of(row.arms.begin(), row.arms.end(), [](const ArmValues& arm) {
+            return arm.stated.has_value();
+        });
         if (row.metric.name == kFailedMetric) {
             row.shown = options.all ||
                         std::any_of(row.arms.begin(), row.arms.end(), [](const ArmValues& values) {
                             return values.summary.total.value_or(0) > 0;
                         });
-        } else if (row.key || options.all || !options.metrics.empty() || row.changes.empty()) {
+        } else if (stated || options.all || row.changes.empty()) {
+            row.shown = true;
+        } else if (!options.changed && (row.key || !options.metrics.empty())) {
             row.shown = true;
         } else if (row.below_floor) {
             ++report.hidden_below_floor;
@@ -199,9 +274,11 @@ Result<CaseReport> build_case(const store::RunSet& runset, const Options& option
     report.parameters = source.parameters;
     check_equivalence(plan, cell, report);
     check_in_use(plan, cell, report);
-    for (const std::string& name : row_order(plan, cell)) {
+    const auto& stated = collected.stated[index];
+    const Described described(plan);
+    for (const std::string& name : row_order(plan, cell, stated)) {
         // Tests see every row, chosen or not: leaving rows out must not make p-values smaller.
-        MetricRow row = make_row(plan, name, cell);
+        MetricRow row = make_row(plan, described, name, cell, stated);
         for (std::size_t arm = 1; arm < data.arms.size(); ++arm) {
             row.changes.emplace_back().arm = data.arms[arm].name;
         }
@@ -217,9 +294,11 @@ Result<CaseReport> build_case(const store::RunSet& runset, const Options& option
     }
     judge_case(plan, cell, report, data);
     if (!options.metrics.empty()) {
-        std::erase_if(report.rows,
-                      [&](const MetricRow& row) { return !wanted(options, row.metric.name); });
+        report.hidden_unmatched = std::erase_if(
+            report.rows, [&](const MetricRow& row) { return !wanted(options, row.metric.name); });
     }
+    if (options.rule == Rule::lkp) apply_lkp_rule(data, report);
+    sort_rows(options.sort, report);
     choose_shown(plan, options, report);
     return report;
 }
@@ -285,6 +364,10 @@ Result<ReportData> build(const store::RunSet& runset, const Options& options) {
     for (const std::uint32_t arm : collected.arms)
         data.arms.push_back(describe_arm(runset, arm));
     data.base = data.arms[0].name;
+    data.sort = options.sort;
+    data.rule = options.rule;
+    const auto format = runset.identity.find("format");
+    data.foreign = format != runset.identity.end();
     add_trials(runset, collected, data);
     warn_of_run(runset, data);
     std::vector<stats::Verdict> verdicts;

@@ -99,6 +99,14 @@ Result<std::vector<Derivation>> derivations(const plan::Plan& plan) {
     return found;
 }
 
+void take_statements(const measure::TrialRecord& record, StatedValues& stated) {
+    for (const measure::Fact& fact : record.facts) {
+        if (auto found = measure::stated_from(fact)) {
+            stated[fact.key.substr(measure::kStatedPrefix.size())] = std::move(*found);
+        }
+    }
+}
+
 void derive(const std::vector<Derivation>& derivations, Values& values) {
     // A derived metric may use one that is derived later in the list: a second pass finds those.
     for (int pass = 0; pass < 2; ++pass) {
@@ -114,14 +122,28 @@ void derive(const std::vector<Derivation>& derivations, Values& values) {
 
 }  // namespace
 
-Result<Collected> collect(const store::RunSet& runset, const Options& options) {
-    const plan::Plan& plan = runset.plan;
-    if (plan.arms.empty() || plan.cases.empty()) {
+Result<Choice> choose(const store::RunSet& runset, const Options& options) {
+    if (runset.plan.arms.empty() || runset.plan.cases.empty()) {
         return fail(Code::corrupt, "run set {}: its plan has no arm or no case", runset.id);
     }
+    Choice choice;
+    MANO_ASSIGN(choice.arms, choose_arms(runset.plan, options));
+    MANO_ASSIGN(choice.cases, choose_cases(runset.plan, options));
+    return choice;
+}
+
+bool wanted(const Options& options, std::string_view name) {
+    return options.metrics.empty() ||
+           std::any_of(options.metrics.begin(), options.metrics.end(),
+                       [&](const std::string& glob) { return matches(glob, name); });
+}
+
+Result<Collected> collect(const store::RunSet& runset, const Options& options) {
+    const plan::Plan& plan = runset.plan;
+    MANO_ASSIGN(Choice choice, choose(runset, options));
     Collected collected;
-    MANO_ASSIGN(collected.arms, choose_arms(plan, options));
-    MANO_ASSIGN(collected.cases, choose_cases(plan, options));
+    collected.arms = std::move(choice.arms);
+    collected.cases = std::move(choice.cases);
     MANO_ASSIGN(const std::vector<Derivation> derived, derivations(plan));
     std::vector<measure::Metric> extra;
     for (const plan::KeyMetric& key : plan.key_metrics)
@@ -131,6 +153,8 @@ Result<Collected> collect(const store::RunSet& runset, const Options& options) {
 
     collected.cells.assign(collected.cases.size(),
                            std::vector<std::vector<FoldedTrial>>(collected.arms.size()));
+    collected.stated.assign(collected.cases.size(),
+                            std::vector<StatedValues>(collected.arms.size()));
     for (const store::StoredTrial& trial : runset.trials) {
         const auto case_ =
             std::find(collected.cases.begin(), collected.cases.end(), trial.planned.case_);
@@ -139,6 +163,10 @@ Result<Collected> collect(const store::RunSet& runset, const Options& options) {
             case_ == collected.cases.end() || arm == collected.arms.end()) {
             continue;
         }
+        const auto in_case = static_cast<std::size_t>(case_ - collected.cases.begin());
+        const auto in_arm = static_cast<std::size_t>(arm - collected.arms.begin());
+        take_statements(trial.record, collected.stated[in_case][in_arm]);
+        if (measure::stands_for_others(trial.record)) continue;
         FoldedTrial folded;
         folded.trial = &trial;
         for (auto& [name, value] : measure::fold(trial.record.samples, extra)) {
@@ -147,10 +175,7 @@ Result<Collected> collect(const store::RunSet& runset, const Options& options) {
         derive(derived, folded.values);
         const bool failed = trial.standing == measure::Standing::failed;
         folded.values[std::string(kFailedMetric)] = failed ? 1 : 0;
-        collected
-            .cells[static_cast<std::size_t>(case_ - collected.cases.begin())]
-                  [static_cast<std::size_t>(arm - collected.arms.begin())]
-            .push_back(std::move(folded));
+        collected.cells[in_case][in_arm].push_back(std::move(folded));
     }
     for (auto& cell : collected.cells) {
         for (auto& trials : cell) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Long CSV, RFC 4180. What the rows mean, and how they fold: docs/methods.md, "Files".
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <span>
 
 #include "report/internal.h"
 
@@ -22,32 +25,14 @@ struct Description {
     std::string unit, kind;
 };
 
-Description describe(const plan::Plan& plan, const std::string& name) {
-    const auto of = [](const measure::Metric& metric) {
-        return Description{metric.unit, std::string(measure::name_of(metric.kind))};
-    };
-    for (const plan::KeyMetric& key : plan.key_metrics) {
-        if (key.metric.name == name) return of(key.metric);
-    }
-    for (const plan::DerivedMetric& each : plan.derived) {
-        if (each.metric.name == name) return of(each.metric);
-    }
-    if (const auto found = measure::find_metric(name)) return of(*found);
-    return {};
-}
-
-std::vector<measure::Metric> judged(const plan::Plan& plan) {
-    std::vector<measure::Metric> metrics;
-    for (const plan::KeyMetric& key : plan.key_metrics)
-        metrics.push_back(key.metric);
-    for (const plan::DerivedMetric& each : plan.derived)
-        metrics.push_back(each.metric);
-    return metrics;
-}
-
 class Writer {
   public:
-    explicit Writer(const plan::Plan& plan) : plan_(plan), extra_(judged(plan)) {}
+    Writer(const plan::Plan& plan, const Options& options) : plan_(plan), options_(options) {
+        for (const plan::KeyMetric& key : plan.key_metrics)
+            judged_.try_emplace(key.metric.name, key.metric);
+        for (const plan::DerivedMetric& each : plan.derived)
+            judged_.try_emplace(each.metric.name, each.metric);
+    }
 
     void trial(const store::StoredTrial& trial, bool seeds_known) {
         const plan::PlannedTrial& planned = trial.planned;
@@ -63,8 +48,11 @@ class Writer {
             if (sample.iteration) all.insert(*sample.iteration);
         }
         for (const auto& [name, samples] : by_metric) {
-            if (name != kFailedMetric) metric(prefix, name, samples, all);
+            if (name != kFailedMetric && wanted(options_, name)) {
+                metric(prefix, name, samples, all);
+            }
         }
+        if (!wanted(options_, kFailedMetric)) return;
         const bool failed = trial.standing == measure::Standing::failed;
         row(prefix, "", std::string(kFailedMetric), failed ? 1 : 0);
     }
@@ -89,16 +77,31 @@ class Writer {
         }
     }
 
+    static Description describe(const measure::Metric& metric) {
+        return {metric.unit, std::string(measure::name_of(metric.kind))};
+    }
+    Description described(const std::string& name) const {
+        if (const auto found = judged_.find(name); found != judged_.end()) {
+            return describe(found->second);
+        }
+        const auto known = measure::find_metric(name);
+        return known ? describe(*known) : Description{};
+    }
+
     std::optional<double> value_of(const std::vector<measure::Sample>& samples,
                                    const std::string& name) const {
-        const auto folded = measure::fold(samples, extra_);
+        std::span<const measure::Metric> extra;
+        if (const auto found = judged_.find(name); found != judged_.end()) {
+            extra = std::span(&found->second, 1);
+        }
+        const auto folded = measure::fold(samples, extra);
         const auto found = folded.find(name);
         return found == folded.end() ? std::nullopt : found->second;
     }
 
     void row(const std::string& prefix, std::string_view iteration, const std::string& name,
              std::optional<double> value) {
-        Description description = describe(plan_, name);
+        Description description = described(name);
         // Before and after readings of an unknown metric fold as a counter's.
         if (description.kind.empty() && two_sided_.contains(name)) description.kind = "counter";
         // {} prints the shortest text that reads back as the same double, in every locale.
@@ -108,14 +111,18 @@ class Writer {
     }
 
     const plan::Plan& plan_;
-    std::vector<measure::Metric> extra_;
+    const Options& options_;
+    std::map<std::string, measure::Metric> judged_;  // the plan's own, by name
     std::set<std::string> two_sided_;
 };
 
 }  // namespace
 
-Result<std::string> render_csv(const store::RunSet& runset) {
-    Writer writer(runset.plan);
+Result<std::string> render_csv(const store::RunSet& runset, const Options& options) {
+    MANO_ASSIGN(const Choice choice, choose(runset, options));
+    Writer writer(runset.plan, options);
+    bool stated = false;
+    bool any = false;
     const auto seeds = runset.identity.find("seeds");
     const bool seeds_known = seeds == runset.identity.end() || seeds->second != "unknown";
     for (const store::StoredTrial& trial : runset.trials) {
@@ -125,7 +132,23 @@ Result<std::string> render_csv(const store::RunSet& runset) {
             return fail(Code::corrupt, "run set {}: trial {} is of an arm or case that isn't there",
                         runset.id, trial.planned.position);
         }
+        const plan::PlannedTrial& planned = trial.planned;
+        const auto has = [](const std::vector<std::uint32_t>& list, std::uint32_t index) {
+            return std::find(list.begin(), list.end(), index) != list.end();
+        };
+        if (!has(choice.arms, planned.arm) || !has(choice.cases, planned.case_)) continue;
+        if (measure::stands_for_others(trial.record)) {
+            stated = true;
+            continue;
+        }
+        any = true;
         writer.trial(trial, seeds_known);
+    }
+    if (stated && !any) {
+        return fail(Code::invalid,
+                    "run set {} holds means and spreads of trials, not the trials: there is no raw "
+                    "value to write; see --format lkp or json",
+                    runset.id);
     }
     return std::move(writer.text);
 }

@@ -34,6 +34,7 @@ void add_facts(const std::vector<std::vector<FoldedTrial>>& cell, FactSets& fact
     for (std::size_t arm = 0; arm < cell.size(); ++arm) {
         for (const FoldedTrial& folded : cell[arm]) {
             for (const measure::Fact& fact : folded.trial->record.facts) {
+                if (fact.key.starts_with(measure::kStatedPrefix)) continue;
                 auto& sets = facts[fact.key];
                 sets.resize(cell.size());
                 sets[arm].insert(fact.value);

@@ -14,6 +14,7 @@
 namespace mano::report {
 
 using Values = std::map<std::string, std::optional<double>, std::less<>>;
+using StatedValues = std::map<std::string, measure::Stated, std::less<>>;
 
 // One trial that counts, folded, derived metrics and trial.failed included.
 struct FoldedTrial {
@@ -26,9 +27,18 @@ struct Collected {
     std::vector<std::uint32_t> arms;   // indices into the plan, the base first
     std::vector<std::uint32_t> cases;  // indices into the plan
     std::vector<std::vector<std::vector<FoldedTrial>>> cells;  // [case][arm], ordered by row
+    std::vector<std::vector<StatedValues>> stated;             // [case][arm]
 };
 
 constexpr std::string_view kFailedMetric = "trial.failed";
+
+// Which arms (the base first) and cases the options name, as indices into the plan.
+struct Choice {
+    std::vector<std::uint32_t> arms, cases;
+};
+Result<Choice> choose(const store::RunSet& runset, const Options& options);
+// Whether `name` matches one of the options' globs, or there is none.
+bool wanted(const Options& options, std::string_view name);
 
 Result<Collected> collect(const store::RunSet& runset, const Options& options);
 

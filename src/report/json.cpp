@@ -50,12 +50,12 @@ Json arm_values(const ArmValues& arm) {
     for (const auto& value : arm.values)
         values.push_back(number(value));
     Json json;
-    json["n"] = summary.n;
+    json["n"] = arm.stated && !arm.stated->n ? Json(nullptr) : Json(summary.n);
     json["values"] = std::move(values);
     json["total"] = number(summary.total);
     json["mean"] = number(summary.mean);
     json["median"] = number(summary.median);
-    json["zeros"] = summary.n == 0 ? Json(nullptr) : Json(summary.zeros);
+    json["zeros"] = summary.n == 0 || arm.stated ? Json(nullptr) : Json(summary.zeros);
     json["stddev_pct"] = number(summary.stddev_pct);
     json["half_range_pct"] = number(summary.half_range_pct);
     json["ci95"] = interval(summary.ci95);
@@ -133,6 +133,8 @@ Json change(const MetricRow& row, const Change& each) {
     json["paired"] = paired(comparison.paired);
     json["placebo"] = placebo(each.placebo);
     json["warnings"] = each.warnings;
+    // Only when it was asked for: it is no part of the schema.
+    if (each.lkp) json["lkp"] = {{"changed", each.lkp->changed}, {"why", each.lkp->why}};
     return json;
 }
 
@@ -203,7 +205,8 @@ Json arm_json(const ArmReport& arm) {
     json["name"] = arm.name;
     json["kernel"] = std::move(kernel);
     json["cmdline"] = arm.cmdline;
-    json["trials"] = arm.trials;
+    // Sums of trials that aren't here: how many there were isn't known.
+    json["trials"] = arm.stated && arm.trials == 0 ? Json(nullptr) : Json(arm.trials);
     json["spoiled"] = arm.spoiled;
     json["placebo"] = arm.placebo;
     return json;

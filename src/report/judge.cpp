@@ -29,6 +29,27 @@ int direction(measure::Better better) {
     return better == measure::Better::higher ? 1 : -1;
 }
 
+bool is_stated(const MetricRow& row, std::size_t change) {
+    return row.arms[0].stated || row.arms[change + 1].stated;
+}
+
+// Means without their trials: the change is known, how much of it is noise isn't.
+void judge_stated(const MetricRow& row, std::size_t i, Change& change, ReportData& data) {
+    const auto& from = row.arms[0].summary.mean;
+    const auto& to = row.arms[i + 1].summary.mean;
+    if (from && to) {
+        change.comparison.mean_difference = *to - *from;
+        if (*from != 0) change.comparison.mean_pct = 100 * (*to - *from) / std::fabs(*from);
+    }
+    change.verdict = stats::Verdict::too_few;
+    change.reason = stats::Reason::no_values;
+    change.warnings.push_back(warn(
+        data, "means-only",
+        "the imported file gives means and spreads, not the trials: no rank test, no verdict",
+        "import the trials themselves (LKP: stats.json or matrix.json; others: their file with "
+        "every run)"));
+}
+
 std::uint64_t failures(const ArmValues& values) {
     return static_cast<std::uint64_t>(values.summary.total.value_or(0));
 }
@@ -284,6 +305,10 @@ void judge_change(const plan::Plan& plan, const std::vector<std::vector<FoldedTr
     }
     if (row.metric.name == kFailedMetric) {
         judge_failures(plan, row, i);
+        return;
+    }
+    if (is_stated(row, i)) {
+        judge_stated(row, i, change, data);
         return;
     }
     const double scale = std::fabs(base.summary.median.value_or(0));

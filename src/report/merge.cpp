@@ -68,6 +68,21 @@ std::string free_name(const plan::Plan& plan, const std::string& name) {
     return candidate;
 }
 
+// An imported file brings the description of its metrics along; the second may have more of them.
+void add_descriptions(plan::Plan& plan, const plan::Plan& other) {
+    const auto known = [&](const std::string& name) {
+        const auto of_name = [&](const auto& each) { return each.metric.name == name; };
+        return std::any_of(plan.key_metrics.begin(), plan.key_metrics.end(), of_name) ||
+               std::any_of(plan.derived.begin(), plan.derived.end(), of_name);
+    };
+    for (const plan::KeyMetric& each : other.key_metrics) {
+        if (!known(each.metric.name)) plan.key_metrics.push_back(each);
+    }
+    for (const plan::DerivedMetric& each : other.derived) {
+        if (!known(each.metric.name)) plan.derived.push_back(each);
+    }
+}
+
 void append(store::RunSet& merged, const store::RunSet& other) {
     const auto first_arm = static_cast<std::uint32_t>(merged.plan.arms.size());
     for (const plan::Arm& arm : other.plan.arms) {
@@ -84,6 +99,7 @@ void append(store::RunSet& merged, const store::RunSet& other) {
         merged.plan.trials.push_back(trial.planned);
         merged.trials.push_back(std::move(trial));
     }
+    if (merged.plan.substrate == "import") add_descriptions(merged.plan, other.plan);
     merged.id += "+" + other.id;
     merged.plan.shared_seeds = merged.plan.shared_seeds && other.plan.shared_seeds &&
                                merged.plan.first_seed == other.plan.first_seed;

@@ -13,11 +13,23 @@
 
 #include "base/error.h"
 #include "measure/metric.h"
+#include "measure/stated.h"
+#include "report/lkp_rule.h"
 #include "stats/shape.h"
 #include "stats/stats.h"
 #include "store/store.h"
 
 namespace mano::report {
+
+// Order of the rows within the key metrics and within the others.
+enum class Sort : std::uint8_t {
+    table,   // key metrics as the experiment lists them, others by the size of the change
+    name,    // by name
+    change,  // largest relative change first
+    p,       // smallest adjusted p first
+};
+// Whose rule of "changed" is applied; LKP's comes beside ours.
+enum class Rule : std::uint8_t { ours, lkp };
 
 struct Options {
     std::optional<std::string> base;    // arm name; default: the first
@@ -26,12 +38,18 @@ struct Options {
     std::vector<std::string> metrics;   // globs; empty: key metrics and the changed others
     bool all = false;                   // also the unchanged rows and those below their floor
     const store::RunSet* aa = nullptr;  // an A/A run of the same experiment on this host, to quote
+    bool changed = false;               // changed rows only, of the key metrics too
+    Sort sort = Sort::table;
+    Rule rule = Rule::ours;
 };
 
 // One arm's numbers of one metric in one case.
 struct ArmValues {
     std::vector<std::optional<double>> values;  // per counted or failed trial, in row order
     stats::Summary summary;                     // over the known ones
+    // What an imported file says of trials that it doesn't give; `values` is then empty, and
+    // `summary` holds what is stated.
+    std::optional<measure::Stated> stated;
     // Key metrics only:
     std::optional<stats::Modes> modes;      // the values fall into two groups
     std::optional<stats::Outlier> outlier;  // one lies apart
@@ -67,6 +85,7 @@ struct Change {
     Reason why;                         // of the verdict
     std::optional<Placebo> placebo;     // where there is a placebo arm
     std::vector<std::string> warnings;  // codes of ReportData::warnings
+    std::optional<LkpRuling> lkp;       // with Rule::lkp
 };
 
 struct MetricRow {
@@ -102,6 +121,7 @@ struct CaseReport {
     stats::Verdict verdict = stats::Verdict::inconclusive;
     std::uint64_t hidden_below_floor = 0;
     std::uint64_t hidden_unchanged = 0;
+    std::uint64_t hidden_unmatched = 0;  // left out by Options::metrics
 };
 
 struct ArmReport {
@@ -111,6 +131,7 @@ struct ArmReport {
     std::uint64_t trials = 0;  // that count: clean and failed ones
     std::uint64_t failed = 0, spoiled = 0;
     bool placebo = false;  // the base once more: a control, not part of the overall verdict
+    bool stated = false;   // its trials aren't here: an imported file says sums of them only
 };
 
 struct Warning {
@@ -148,6 +169,9 @@ struct ReportData {
     std::vector<LossRow> losses;
     std::vector<Mishap> failed, spoiled;
     stats::Verdict verdict = stats::Verdict::inconclusive;
+    Sort sort = Sort::table;
+    Rule rule = Rule::ours;
+    bool foreign = false;  // the metrics' names are another tool's (an import)
 };
 
 // Folds, tests and judges. A trial whose standing is `failed` counts: its trial.failed is 1, and
@@ -169,7 +193,9 @@ std::string render_text(const ReportData& data);
 std::string render_json(const ReportData& data);
 // Long CSV (RFC 4180): arm,case,trial,seed,iteration,metric,unit,value,kind; one row a raw value of
 // the trials that count, and one `trial.failed` a trial. A counter's value is after - before.
-Result<std::string> render_csv(const store::RunSet& runset);
+// Arms, cases and metrics of `options` are chosen from; the other options mean nothing here. A run
+// set that holds statements only (measure/stated.h) has no raw value: Code::invalid.
+Result<std::string> render_csv(const store::RunSet& runset, const Options& options = {});
 
 // 0, 3 or 4, as the README's table of exit codes says.
 int exit_code(const ReportData& data);

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "report/internal.h"
 #include "report/layout.h"
-#include "report/text_table.h"
+#include "report/text.h"
 
 namespace mano::report {
 namespace {
@@ -48,32 +48,6 @@ std::string headline(const ReportData& data) {
         }
     }
     return text;
-}
-
-// Numbers of the warnings to be printed: those of the run, and those that a shown row points to.
-Notes number_notes(const ReportData& data) {
-    std::set<std::string> of_rows;
-    std::set<std::string> of_shown;
-    for (const CaseReport& report : data.cases) {
-        for (const MetricRow& row : report.rows) {
-            for (const Change& change : row.changes) {
-                of_rows.insert(change.warnings.begin(), change.warnings.end());
-                const bool plain = !row.key && change.reason == stats::Reason::no_direction;
-                if (row.shown && !plain) {
-                    of_shown.insert(change.warnings.begin(), change.warnings.end());
-                }
-            }
-        }
-    }
-    Notes notes;
-    for (const Warning& warning : data.warnings) {
-        const bool printed = of_shown.contains(warning.code) || !of_rows.contains(warning.code);
-        // The row itself says why.
-        if (printed && warning.code != "not-observable") {
-            notes.emplace(warning.code, notes.size() + 1);
-        }
-    }
-    return notes;
 }
 
 std::string render_notes(const ReportData& data, const Notes& notes) {
@@ -232,7 +206,8 @@ std::string render_environment(const ReportData& data) {
     }
     std::string counts = "trials that count:";
     for (const ArmReport& arm : data.arms) {
-        counts += fmt::format(" {} {}", arm.name, arm.trials);
+        counts += arm.stated && arm.trials == 0 ? fmt::format(" {} unknown", arm.name)
+                                                : fmt::format(" {} {}", arm.name, arm.trials);
         if (arm.failed > 0) counts += fmt::format(" ({} failed)", arm.failed);
         if (arm.spoiled > 0) counts += fmt::format(" and {} spoiled", arm.spoiled);
         counts += &arm == &data.arms.back() ? "" : ",";
@@ -264,13 +239,33 @@ constexpr std::string_view kLegend =
 
 }  // namespace
 
-std::string render_text(const ReportData& data) {
-    const Notes notes = number_notes(data);
-    std::string text = headline(data);
-    if (!data.header.plan.question.empty()) text += wrap(data.header.plan.question, 2, 2);
-    text += render_cases(data, notes);
-    text += '\n';
-    text += kLegend;
+Notes number_notes(const ReportData& data) {
+    std::set<std::string> of_rows;
+    std::set<std::string> of_shown;
+    for (const CaseReport& report : data.cases) {
+        for (const MetricRow& row : report.rows) {
+            for (const Change& change : row.changes) {
+                of_rows.insert(change.warnings.begin(), change.warnings.end());
+                const bool plain = !row.key && change.reason == stats::Reason::no_direction;
+                if (row.shown && !plain) {
+                    of_shown.insert(change.warnings.begin(), change.warnings.end());
+                }
+            }
+        }
+    }
+    Notes notes;
+    for (const Warning& warning : data.warnings) {
+        const bool printed = of_shown.contains(warning.code) || !of_rows.contains(warning.code);
+        // The row itself says why.
+        if (printed && warning.code != "not-observable") {
+            notes.emplace(warning.code, notes.size() + 1);
+        }
+    }
+    return notes;
+}
+
+std::string render_after_tables(const ReportData& data, const Notes& notes) {
+    std::string text(kLegend);
     if (const std::string lines = render_notes(data, notes); !lines.empty()) text += '\n' + lines;
     std::string mishaps =
         render_mishaps(data.failed, "failed trials (an outcome of the kernel, counted):") +
@@ -278,6 +273,14 @@ std::string render_text(const ReportData& data) {
         render_differences(data);
     if (!mishaps.empty()) text += '\n' + mishaps;
     return text + '\n' + render_environment(data);
+}
+
+std::string render_text(const ReportData& data) {
+    const Notes notes = number_notes(data);
+    std::string text = headline(data);
+    if (!data.header.plan.question.empty()) text += wrap(data.header.plan.question, 2, 2);
+    text += render_cases(data, notes);
+    return text + '\n' + render_after_tables(data, notes);
 }
 
 }  // namespace mano::report

@@ -15,15 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxOthers = 40;
 
-enum Column : std::size_t { base_column, arm_column, change_column, p_column, verdict_column };
-constexpr std::size_t kColumnCount = 5;
-
-struct Line {
-    std::string name;
-    std::array<std::string, kColumnCount> cells;
-    std::vector<std::string> below;  // sentences under the row
-};
-
 std::string label(const MetricRow& row) {
     std::string text = ascii(row.metric.name);
     const std::string& unit = row.metric.unit;
@@ -36,6 +27,11 @@ std::string label(const MetricRow& row) {
 
 std::string value_cell(const MetricRow& row, std::size_t arm) {
     const stats::Summary& summary = row.arms[arm].summary;
+    if (row.arms[arm].stated && summary.mean) {
+        const std::string spread =
+            summary.stddev_pct ? fmt::format(" +-{:.3g}%", *summary.stddev_pct) : "";
+        return show_number(*summary.mean) + spread;
+    }
     if (!summary.median) return "-";
     if (row.metric.name == kFailedMetric) {
         return fmt::format("{} of {}", *summary.total, summary.n);
@@ -54,6 +50,7 @@ std::string change_cell(const MetricRow& row, const Change& change) {
     if (row.metric.name == kFailedMetric) return "";
     if (comparison.from_zero) return "new";
     if (comparison.median_pct) return show_percent(*comparison.median_pct);
+    if (!comparison.shift && comparison.mean_pct) return show_percent(*comparison.mean_pct);
     // A base of 0 has no percentage: the shift itself, in the unit.
     if (comparison.shift) return show_signed(comparison.shift->estimate);
     return "-";
@@ -208,7 +205,7 @@ double change_size(const MetricRow& row, std::size_t i) {
     return pct ? std::fabs(*pct) : HUGE_VAL;
 }
 
-std::string hidden_sentence(const CaseReport& report, std::size_t cut) {
+std::string hidden_words(const CaseReport& report, std::size_t cut) {
     std::string text;
     const auto add = [&](std::uint64_t count, std::string_view what) {
         if (count == 0) return;
@@ -217,31 +214,32 @@ std::string hidden_sentence(const CaseReport& report, std::size_t cut) {
     add(cut, "more changed");
     add(report.hidden_unchanged, "without a change");
     add(report.hidden_below_floor, "below their floor");
-    return text.empty() ? "" : wrap("not shown: " + text + " (--all shows them)", 0, 4);
+    if (!text.empty()) text += " (--all shows them)";
+    add(report.hidden_unmatched, "that match no --metric");
+    return text;
 }
 
 }  // namespace
 
-std::string render_table(const ReportData& data, const CaseReport& report,
-                         std::optional<std::size_t> change, const Notes& notes) {
-    std::vector<Line> lines(1);
+Lines table_lines(const ReportData& data, const CaseReport& report,
+                  std::optional<std::size_t> change, const Notes& notes) {
+    Lines lines;
     if (!change) {
-        lines[0].cells[base_column] = ascii(data.base);
+        lines.head.cells[base_column] = ascii(data.base);
     } else {
-        lines[0].cells = {ascii(data.base), ascii(data.arms[*change + 1].name), "change", "p",
-                          "verdict"};
+        lines.head.cells = {ascii(data.base), ascii(data.arms[*change + 1].name), "change", "p",
+                            "verdict"};
     }
     std::vector<const MetricRow*> others;
     for (const MetricRow& row : report.rows) {
         if (!row.shown) continue;
         if (row.key) {
-            lines.push_back(make_line(row, change, notes));
+            lines.keys.push_back(make_line(row, change, notes));
         } else {
             others.push_back(&row);
         }
     }
-    const std::size_t keys = lines.size();
-    if (change) {
+    if (change && data.sort == Sort::table) {
         std::stable_sort(others.begin(), others.end(), [&](const MetricRow* a, const MetricRow* b) {
             return change_size(*a, *change) > change_size(*b, *change);
         });
@@ -250,30 +248,38 @@ std::string render_table(const ReportData& data, const CaseReport& report,
     const bool all = report.hidden_unchanged + report.hidden_below_floor == 0;
     const std::size_t most = all ? others.size() : std::min(others.size(), kMaxOthers);
     for (std::size_t i = 0; i < most; ++i)
-        lines.push_back(make_line(*others[i], change, notes));
+        lines.others.push_back(make_line(*others[i], change, notes));
+    lines.hidden = hidden_words(report, others.size() - most);
+    return lines;
+}
 
+std::string render_table(const ReportData& data, const CaseReport& report,
+                         std::optional<std::size_t> change, const Notes& notes) {
+    const Lines lines = table_lines(data, report, change, notes);
     std::array<std::size_t, kColumnCount> widths{};
     std::size_t name_width = 0;
-    for (const Line& line : lines) {
+    const auto measure = [&](const Line& line) {
         name_width = std::max(name_width, line.name.size());
         for (std::size_t i = 0; i < kColumnCount; ++i) {
             widths[i] = std::max(widths[i], line.cells[i].size());
         }
-    }
+    };
+    measure(lines.head);
+    std::for_each(lines.keys.begin(), lines.keys.end(), measure);
+    std::for_each(lines.others.begin(), lines.others.end(), measure);
     std::size_t numbers = 0;
     for (const std::size_t width : widths)
         numbers += width == 0 ? 0 : width + 2;
     name_width = std::min(name_width, numbers + 8 < kColumns ? kColumns - numbers : 8);
 
-    std::string text;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        if (i == keys) text += change ? "others that changed:\n" : "others:\n";
-        text += draw(lines[i], name_width, widths);
-        if (i == 0 && change) {
-            text += std::string(std::min(kColumns, name_width + numbers), '-') + '\n';
-        }
-    }
-    return text + hidden_sentence(report, others.size() - most);
+    std::string text = draw(lines.head, name_width, widths);
+    if (change) text += std::string(std::min(kColumns, name_width + numbers), '-') + '\n';
+    for (const Line& line : lines.keys)
+        text += draw(line, name_width, widths);
+    if (!lines.others.empty()) text += change ? "others that changed:\n" : "others:\n";
+    for (const Line& line : lines.others)
+        text += draw(line, name_width, widths);
+    return text + (lines.hidden.empty() ? "" : wrap("not shown: " + lines.hidden, 0, 4));
 }
 
 namespace {
