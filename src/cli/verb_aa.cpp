@@ -163,10 +163,10 @@ Result<int> print_noise(const store::RunSet& runset, bool as_json) {
 
 Result<int> aa(const Options& options, const Call& call) {
     MANO_ASSIGN(const Format format, chosen_format(options.run.format));
-    if (format != Format::text && format != Format::json) {
+    if (format->name != "text" && format->name != "json") {
         return fail(Code::invalid, "aa: --format expects text or json");
     }
-    const bool as_json = format == Format::json;
+    const bool as_json = format->name == "json";
     if (!options.of.empty()) {
         if (!options.run.run.experiment.empty() || !options.run.run.kernels.empty()) {
             return fail(Code::invalid,

@@ -47,6 +47,7 @@ class Parser {
 
     Status run() {
         MANO_TRY(read_header());
+        MANO_TRY(check_size());
         std::uint64_t rows = 0;
         while (true) {
             MANO_ASSIGN(const std::optional<CsvRecord> record, reader_.next());
@@ -64,13 +65,22 @@ class Parser {
 
   private:
     Status read_header();
+    Status check_size() const;
     Status read_row(const CsvRecord& record);
     Result<std::uint32_t> read_trial(const CsvRecord& record);
     Result<std::uint32_t> read_metric(const CsvRecord& record);
     Status check_metric(const CsvRecord& record, std::uint32_t number,
                         std::optional<measure::Kind> of_row);
-    std::optional<measure::Kind> kind_of(std::uint32_t number) const;
-    Status check_folding() const;
+    // What the catalogue or the experiment says of a metric.
+    struct Known {
+        bool of_ours = false;
+        std::string unit;
+        std::optional<measure::Kind> kind;
+        std::string where;
+    };
+    const Known& known_of(std::uint32_t number);
+    std::optional<measure::Kind> kind_of(std::uint32_t number);
+    Status check_folding();
 
     template <typename Number>
     Result<std::optional<Number>> whole(const CsvRecord& record, Field field) const;
@@ -99,6 +109,7 @@ class Parser {
     std::unordered_map<std::uint32_t, std::uint64_t> first_lines_;  // trial → line, of this file
     std::unordered_map<Key, std::uint64_t, KeyHash> lines_;
     std::unordered_map<Key, Extent, KeyHash> extents_;
+    std::vector<Known> known_;
 };
 
 Status Parser::read_header() {
@@ -132,6 +143,16 @@ Status Parser::read_header() {
         }
     }
     return {};
+}
+
+// No name may hold a line break, so lines are rows: what is too large is refused before it costs
+// minutes.
+Status Parser::check_size() const {
+    const auto breaks =
+        static_cast<std::size_t>(std::count(source_.text.begin(), source_.text.end(), '\n'));
+    if (breaks <= kMaxRows + 1) return {};
+    return fail(Code::hostile, "{}:{}: column 1: more than {} rows; split the file", source_.file,
+                kMaxRows + 2, kMaxRows);
 }
 
 template <typename Number>
@@ -222,27 +243,19 @@ Status Parser::check_metric(const CsvRecord& record, std::uint32_t number,
     if (note.line == 0) note.line = record.line;
     if (note.unit.empty()) note.unit = of_unit;
     if (!note.kind) note.kind = of_row;
-    std::string known_unit = note.unit;
-    std::optional<measure::Kind> known_kind = note.kind;
-    std::string where = fmt::format("line {}", note.line);
-    if (const auto known = measure::find_metric(name)) {
-        known_unit = known->unit;
-        known_kind = known->kind;
-        where = "the catalogue";
-    }
-    for (const plan::KeyMetric& key : options_.key_metrics) {
-        if (key.metric.name != name) continue;
-        known_unit = key.metric.unit;
-        known_kind = key.metric.kind;
-        where = "the experiment";
-    }
+    const Known& known = known_of(number);
+    const std::string& known_unit = known.of_ours ? known.unit : note.unit;
+    const std::optional<measure::Kind> known_kind = known.of_ours ? known.kind : note.kind;
+    const auto where = [&] {
+        return known.of_ours ? known.where : fmt::format("line {}", note.line);
+    };
     if (!of_unit.empty() && of_unit != known_unit) {
         return fail(Code::hostile, "{}: {} is in \"{}\" here and in \"{}\" in {}",
-                    place(record.line, unit), name, of_unit, known_unit, where);
+                    place(record.line, unit), name, of_unit, known_unit, where());
     }
     if (of_row && of_row != known_kind) {
         return fail(Code::hostile, "{}: {} is a {} here and a {} in {}", place(record.line, kind),
-                    name, name_of(*of_row), name_of(*known_kind), where);
+                    name, name_of(*of_row), name_of(*known_kind), where());
     }
     return {};
 }
@@ -266,14 +279,26 @@ Result<std::uint32_t> Parser::read_metric(const CsvRecord& record) {
     return number;
 }
 
-std::optional<measure::Kind> Parser::kind_of(std::uint32_t number) const {
-    const std::string& name = draft_.metric_name(number);
-    std::optional<measure::Kind> how = draft_.note(number).kind;
-    if (const auto known = measure::find_metric(name)) how = known->kind;
-    for (const plan::KeyMetric& each : options_.key_metrics) {
-        if (each.metric.name == name) how = each.metric.kind;
+// Asked once a metric: a file may have millions of rows of few metrics.
+const Parser::Known& Parser::known_of(std::uint32_t number) {
+    while (known_.size() <= number) {
+        const std::string& name = draft_.metric_name(static_cast<std::uint32_t>(known_.size()));
+        Known known;
+        if (const auto found = measure::find_metric(name)) {
+            known = {true, found->unit, found->kind, "the catalogue"};
+        }
+        for (const plan::KeyMetric& key : options_.key_metrics) {
+            if (key.metric.name != name) continue;
+            known = {true, key.metric.unit, key.metric.kind, "the experiment"};
+        }
+        known_.push_back(std::move(known));
     }
-    return how;
+    return known_[number];
+}
+
+std::optional<measure::Kind> Parser::kind_of(std::uint32_t number) {
+    const Known& known = known_of(number);
+    return known.of_ours ? known.kind : draft_.note(number).kind;
 }
 
 Status Parser::read_row(const CsvRecord& record) {
@@ -322,7 +347,7 @@ Status Parser::read_row(const CsvRecord& record) {
 
 // Several iterations of one trial and metric need a kind that says how they fold. The first fault
 // of the file is reported, so that the same file always gives the same message.
-Status Parser::check_folding() const {
+Status Parser::check_folding() {
     const Extent* worst = nullptr;
     std::uint32_t of_metric = 0;
     const auto faulty = [&](const Key& key, const Extent& extent) {

@@ -102,6 +102,8 @@ void explain(const plan::Plan& plan, MetricRow& row, std::size_t i) {
                std::find(change.warnings.begin(), change.warnings.end(), "equal-to-the-digit") !=
                    change.warnings.end()) {
         change.why = {"equal", "seed by seed, both arms agree to the last digit"};
+    } else if (row.arms[0].stated || row.arms[i + 1].stated) {
+        change.why = {"means-only", "only means and spreads are known, not the trials"};
     } else {
         change.why.text = change.comparison.shift || change.reason == stats::Reason::no_values
                               ? sentence(plan, row, change)
