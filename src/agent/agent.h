@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "agent/probe/figures.h"
 #include "agent/sampler/counters.h"
 #include "agent/sampler/readings.h"
 #include "agent/sys.h"
@@ -41,6 +42,7 @@ struct LoadBlock {
     alignas(64) std::atomic<std::uint32_t> go;    // futex: 0 wait, 1 run
     alignas(64) std::atomic<std::uint32_t> stop;  // the load's workers end soon after it is 1
     WorkerCell workers[kMaxWorkers];
+    BufferFigures figures;  // of probes that take whole buffers; they have one worker
 };
 
 // A load's processes, as PID 1 sees them.
@@ -68,7 +70,8 @@ struct Agent {
     std::uint64_t demand_bytes = 0;
     std::uint64_t load_faults = 0;  // major faults of the pressure at the iteration's start
     std::uint64_t late_ns = 0;      // the worst of PID 1's own appointments
-    std::uint64_t faults = 0;  // PID 1's own, from an iteration's first reading to its last
+    std::uint32_t iteration = 0;    // the present one, or the last
+    std::uint64_t faults = 0;       // PID 1's own, from an iteration's first reading to its last
 };
 
 // Waits until `done` says so or `limit_ns` of guest time is over, beating the heart and reaping

@@ -69,6 +69,7 @@ bool start_crew(Agent& agent, Crew& crew, unsigned size, int oom_score_adj, Work
     crew.exit_status = 0;
     crew.block->go = 0;
     crew.block->stop = 0;
+    crew.block->figures = {};
     for (unsigned i = 0; i < size && i < kMaxWorkers; ++i) {
         WorkerCell& cell = crew.block->workers[i];
         cell.ready = 0;

@@ -84,13 +84,15 @@ bool pressure_died() {
 }
 
 // Why the probe's crew ended badly; true: it didn't.
-bool probe_went_well() {
+bool probe_went_well(const Probe& probe) {
     for (unsigned i = 0; i < agent.probe.size; ++i) {
-        const std::uint32_t error = agent.probe.block->workers[i].error;
+        const WorkerCell& cell = agent.probe.block->workers[i];
+        const std::uint32_t error = cell.error;
         if (error == 0) continue;
-        end_trial(
-            agent, Ending::probe_refused,
-            Text<96>("the kernel refused the probe: ", errno_name(static_cast<int>(error)).view()));
+        Text<192> text("the kernel refused the probe");
+        if (probe.step != nullptr) text.add(" ").add(probe.step(cell.error_at));
+        text.add(": ").add(errno_name(static_cast<int>(error)).view());
+        end_trial(agent, Ending::probe_refused, text);
         return false;
     }
     if (agent.probe.kill_signal != 0) {
@@ -134,6 +136,7 @@ void own_pages_again() {
 }
 
 bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t iteration) {
+    agent.iteration = iteration;
     agent.log.phase(wire::Phase::probe, iteration);
     if (!start_crew(agent, agent.probe, probe.workers(agent.plan.probe), 0, probe.work))
         return false;
@@ -160,7 +163,7 @@ bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t i
     }
     probe.report(agent, iteration);
     if (pressure_died()) return pressure.verify(agent, iteration, 1);
-    if (!probe_went_well()) return false;
+    if (!probe_went_well(probe)) return false;
     agent.log.value("probe.success", 1, iteration);
     return pressure.verify(agent, iteration, 1);
 }

@@ -45,6 +45,9 @@ Status set_arm_key(plan::Arm& arm, std::string_view key, std::string_view value)
     } else if (key.starts_with(kSysctl)) {
         MANO_ASSIGN(plan::Setting setting, sysctl_setting(key.substr(kSysctl.size()), value));
         arm.settings.push_back(std::move(setting));
+    } else if (key.starts_with("probe.")) {
+        // What it means is known once the experiment is (make_plan).
+        arm.params.push_back({std::string(key), std::string(value), 0});
     } else if (key == "thp") {
         const std::vector<std::string_view> choices{"always", "madvise", "never"};
         if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
@@ -53,11 +56,12 @@ Status set_arm_key(plan::Arm& arm, std::string_view key, std::string_view value)
         arm.settings.push_back(
             {"/sys/kernel/mm/transparent_hugepage/enabled", std::string(value), true});
     } else {
-        const std::vector<std::string_view> keys{"kernel", "cmdline", "thp", "sysctl.vm.NAME"};
+        const std::vector<std::string_view> keys{"kernel", "cmdline", "thp", "sysctl.vm.NAME",
+                                                 "probe.NAME"};
         const std::string nearest = measure::nearest_name(key, keys);
         return fail(Code::invalid,
-                    "'{}' is no key of an arm, expected kernel, cmdline, thp, or "
-                    "sysctl.NAME{}",
+                    "'{}' is no key of an arm, expected kernel, cmdline, thp, "
+                    "sysctl.NAME or probe.PARAMETER{}",
                     key, nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
     }
     return {};

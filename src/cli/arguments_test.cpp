@@ -72,6 +72,18 @@ TEST(ArmOption, TheKernelIsTheBasesUnlessItSaysOtherwise) {
     EXPECT_THAT(orphan.error().text(), HasSubstr("kernel=SPEC"));
 }
 
+TEST(ArmOption, ParametersOfTheProbe) {
+    const auto arm = parse_arm_option("small='", plan::Arm{"base", "debian:7.3", {}, {}});
+    EXPECT_FALSE(arm);
+    const auto small =
+        parse_arm_option("small=probe.block=64KiB", plan::Arm{"base", "debian:7.3", {}, {}});
+    ASSERT_TRUE(small) << small.error().text();
+    EXPECT_EQ(small->kernel_spec, "debian:7.3");
+    ASSERT_EQ(small->params.size(), 1u);
+    EXPECT_EQ(small->params[0].name, "probe.block");
+    EXPECT_EQ(small->params[0].text, "64KiB");
+}
+
 TEST(ArmOption, WhatItDoesNotKnowIsRefused) {
     for (const std::string_view text :
          {"", "calm", "=kernel=x", "calm=kernel", "calm=kernel=", "calm=sysctl.net.core.x=1",

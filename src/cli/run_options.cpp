@@ -167,7 +167,8 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
         ->allow_extra_args(false);
     app.add_option("--arm", options.arms,
                    "an arm with settings of its own: NAME='KEY=VALUE ...', keys kernel=SPEC (left "
-                   "out: the base's), cmdline=WORD, sysctl.vm.swappiness=10, thp=madvise")
+                   "out: the base's), cmdline=WORD, sysctl.vm.swappiness=10, thp=madvise, "
+                   "probe.PARAMETER=VALUE")
         ->allow_extra_args(false);
     app.add_option("--trials", options.trials,
                    "boots of each arm in each case (6 are comfortable)");
@@ -250,7 +251,8 @@ void separate_equal_arms(const RunOptions& options, plan::Plan& plan,
     for (std::size_t i = 0; i < plan.arms.size(); ++i) {
         const plan::Arm& arm = plan.arms[i];
         const bool equal = !kernel_ids[i].empty() && kernel_ids[i] == kernel_ids[0] &&
-                           arm.cmdline == base.cmdline && arm.settings == base.settings;
+                           arm.cmdline == base.cmdline && arm.settings == base.settings &&
+                           arm.params == base.params;
         if (!equal) return;
     }
     plan.shared_seeds = false;
@@ -268,11 +270,17 @@ std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
         const auto given =
             std::find_if(options.arms.begin(), options.arms.end(),
                          [&](const std::string& text) { return text.starts_with(arm.name + "="); });
+        std::string keys = "kernel=" + arm.kernel_spec;
+        if (given == options.arms.end() && !arm.params.empty()) {
+            for (const plan::ArmParam& param : arm.params)
+                keys += " " + param.name + "=" + param.text;
+            add("--arm", arm.name + "=" + keys);
+            continue;
+        }
         if (given == options.arms.end()) {
             add("-k", arm.name + "=" + arm.kernel_spec);
             continue;
         }
-        std::string keys = "kernel=" + arm.kernel_spec;
         const auto rest = given->substr(arm.name.size() + 1);
         for (std::size_t at = 0; at < rest.size();) {
             const std::size_t end = std::min(rest.find(' ', at), rest.size());

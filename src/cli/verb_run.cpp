@@ -263,6 +263,10 @@ Result<int> with_session(const Options& options, const Finish& finish,
                     std::move(store),
                     Progress(options.quiet),
                     substrate::guest::GuestSubstrate(std::move(guests))};
+    session.guests.show_progress(
+        [&session](std::string_view what, std::uint64_t done, std::uint64_t total) {
+            session.progress.download(what, done, total);
+        });
     return work(session);
 }
 

@@ -64,6 +64,8 @@ std::string arms_text(const store::RunSet& runset) {
             text += fmt::format("      cmdline {}\n", word);
         for (const plan::Setting& setting : arm.settings)
             text += fmt::format("      {} = {}\n", setting.path, setting.value);
+        for (const plan::ArmParam& param : arm.params)
+            text += fmt::format("      {} = {}\n", param.name, param.text);
         if (i >= runset.arms.size()) continue;
         const json kernel = json::parse(runset.arms[i].kernel_json, nullptr, false);
         if (!kernel.is_object()) continue;

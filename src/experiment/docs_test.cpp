@@ -53,7 +53,8 @@ std::string loads_table(std::span<const plan::LoadDef> loads) {
         if (!text.empty()) text += "\n";
         text += fmt::format("**`{}`** {}.\n\n{}", load.name, load.summary, kHead);
         for (const plan::ParamDef& param : load.params) {
-            text += row(param, {}, show_value(param, {param.fallback, {}}));
+            const bool none = param.type == plan::ParamType::text;
+            text += row(param, {}, none ? "-" : show_value(param, {param.fallback, {}}));
         }
     }
     return text;

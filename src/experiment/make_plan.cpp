@@ -50,8 +50,65 @@ Status check_arms(const std::vector<plan::Arm>& arms) {
 bool is_one_kernel(const std::vector<plan::Arm>& arms) {
     return arms.size() > 1 && std::all_of(arms.begin(), arms.end(), [&arms](const plan::Arm& arm) {
                return arm.kernel_spec == arms.front().kernel_spec &&
-                      arm.cmdline == arms.front().cmdline && arm.settings == arms.front().settings;
+                      arm.cmdline == arms.front().cmdline &&
+                      arm.settings == arms.front().settings && arm.params == arms.front().params;
            });
+}
+
+// The experiment's own arms, where it has some and the user gave none; on the user's kernel, where
+// they differ in the probe and the user gave just a kernel.
+std::vector<plan::Arm> choose_arms(const Experiment& experiment,
+                                   const std::vector<plan::Arm>& given) {
+    if (given.empty()) return experiment.default_arms;
+    const plan::Arm& first = given.front();
+    const bool plain = given.size() == 1 && first.cmdline.empty() && first.settings.empty() &&
+                       first.params.empty();
+    const bool own = std::any_of(experiment.default_arms.begin(), experiment.default_arms.end(),
+                                 [](const plan::Arm& arm) { return !arm.params.empty(); });
+    if (!plain || !own) return given;
+    std::vector<plan::Arm> arms = experiment.default_arms;
+    for (plan::Arm& arm : arms)
+        arm.kernel_spec = first.kernel_spec;
+    return arms;
+}
+
+// Parameters of the probe that an arm has for itself: their values, by the rules of --set.
+Status set_arm_params(const Experiment& experiment, Plan& plan, std::uint32_t& trials) {
+    for (plan::Arm& arm : plan.arms) {
+        for (plan::ArmParam& param : arm.params) {
+            const auto wrong = [&](std::string_view why) {
+                return fail(Code::invalid, "arm {}: {}={}: {}", arm.name, param.name.substr(0, 64),
+                            param.text.substr(0, 64), why);
+            };
+            const Draft draft = draft_of(plan, plan.cases.front(), trials);
+            if (!param.name.starts_with("probe.")) return wrong("expected probe.PARAMETER");
+            if (experiment.sweep == param.name && plan.cases.size() > 1) {
+                return wrong(
+                    "the experiment's cases differ in that; expected --set with one "
+                    "value, or another parameter");
+            }
+            const auto def = find_setting(draft, param.name);
+            if (!def) return wrong(def.error().message);
+            const auto held = parse_value(def->param, def->choices, param.text);
+            if (!held) return wrong(held.error().message);
+            param.value = held->number;
+        }
+    }
+    return {};
+}
+
+// What contradicts itself in a case as one of the arms runs it.
+Status check_cases(Plan& plan, std::uint32_t& trials) {
+    for (Case& one : plan.cases) {
+        finish_settings(draft_of(plan, one, trials));
+        for (const plan::Arm& arm : plan.arms) {
+            Case own = one;
+            own.trial = plan::trial_of(one.trial, arm);
+            const std::vector<std::string> faults = contradictions(draft_of(plan, own, trials));
+            if (!faults.empty()) return fail(Code::invalid, "{}", faults.front());
+        }
+    }
+    return {};
 }
 
 // "demand=95%", "95%" or "0.95" → index of the case.
@@ -196,7 +253,7 @@ Status check_size(const Plan& plan) {
 
 Result<Plan> make_plan(const Experiment& experiment, const PlanOptions& options) {
     Plan plan = experiment.base;
-    plan.arms = options.arms.empty() ? experiment.default_arms : options.arms;
+    plan.arms = choose_arms(experiment, options.arms);
     MANO_TRY(check_arms(plan.arms));
     plan.exact = options.exact;
     plan.accel = options.accel;
@@ -233,12 +290,8 @@ Result<Plan> make_plan(const Experiment& experiment, const PlanOptions& options)
     MANO_TRY(check_exact(experiment, options, plan));
     MANO_TRY(check_added_files(options.added_files));
     plan.added_files = options.added_files;
-    for (Case& one : plan.cases) {
-        const Draft draft = draft_of(plan, one, trials);
-        finish_settings(draft);
-        const std::vector<std::string> faults = contradictions(draft);
-        if (!faults.empty()) return fail(Code::invalid, "{}", faults.front());
-    }
+    MANO_TRY(set_arm_params(experiment, plan, trials));
+    MANO_TRY(check_cases(plan, trials));
     MANO_TRY(check_size(plan));
     lay_out_trials(plan);
     return plan;

@@ -196,6 +196,43 @@ TEST(MakePlan, ComplaintsNameTheOption) {
     EXPECT_THAT(complaint("idle", options), HasSubstr("--add"));
 }
 
+TEST(MakePlan, ArmsMayDifferInTheProbe) {
+    PlanOptions options = two_kernels();
+    options.arms[1].params = {{"probe.block", "256KiB", 0}};
+    options.cases = {"95%"};
+    const auto plan = plan_of("packet-ring", options);
+    ASSERT_TRUE(plan) << plan.error().text();
+    EXPECT_EQ(plan->arms[1].params[0].value, 256 * 1024);
+    EXPECT_EQ(plan::trial_of(plan->cases[0].trial, plan->arms[1]).probe.values[2], 256 * 1024);
+    EXPECT_EQ(plan::trial_of(plan->cases[0].trial, plan->arms[0]).probe.values[2], 1024 * 1024);
+
+    options.arms[1].params = {{"probe.blok", "256KiB", 0}};
+    EXPECT_THAT(complaint("packet-ring", options), HasSubstr("did you mean 'probe.block'"));
+    options.arms[1].params = {{"probe.block", "256", 0}};
+    EXPECT_THAT(complaint("packet-ring", options), HasSubstr("arm new: probe.block=256"));
+    options.arms[1].params = {{"probe.block", "96KiB", 0}};
+    EXPECT_THAT(complaint("packet-ring", options), HasSubstr("expected a power of two"));
+    options.arms[1].params = {{"pressure.demand", "91%", 0}};
+    EXPECT_THAT(complaint("packet-ring", options), HasSubstr("expected probe.PARAMETER"));
+
+    // One kernel in arms that differ in the probe is no A/A comparison.
+    options = two_kernels();
+    options.arms[1].kernel_spec = options.arms[0].kernel_spec;
+    options.arms[1].params = {{"probe.block", "256KiB", 0}};
+    EXPECT_TRUE(plan_of("packet-ring", options)->shared_seeds);
+}
+
+TEST(MakePlan, BuffersThatTheKernelWouldRefuseAreRefusedBefore) {
+    EXPECT_THAT(complaint_of_set("packet-ring", "probe.block", "768KiB"),
+                HasSubstr("probe.block: expected a power of two"));
+    EXPECT_THAT(complaint_of_set("packet-ring", "probe.size", "1536KiB"),
+                HasSubstr("1536KiB is no multiple of probe.block, 1MiB"));
+    EXPECT_THAT(complaint_of_set("packet-ring", "probe.size", "256MiB"),
+                HasSubstr("of the guest's 1 GiB"));
+    EXPECT_THAT(complaint_of_set("io-uring-ring", "probe.entries", "3000"),
+                HasSubstr("probe.entries: expected a power of two"));
+}
+
 TEST(MakePlan, ExactModeKnowsWhatItCannotSay) {
     PlanOptions options = two_kernels();
     EXPECT_TRUE(plan_of("shm-churn", options)->not_observable.empty());

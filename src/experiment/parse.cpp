@@ -155,6 +155,7 @@ class Parser {
         if (guest) {
             sub_table(in, "mthp", true);
             sub_table(in, "sysctl", false);
+            modules(in);
             cmdline(in);
         }
         in.finish();
@@ -191,6 +192,20 @@ class Parser {
                 in.fault(entry, done.error().message);
             }
         }
+    }
+
+    void modules(Section& in) {
+        std::vector<std::string> names = in.texts("modules", 64);
+        const bool good = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+            return is_made_of(name, "-", 64);
+        });
+        if (!good || names.size() > 8) {
+            in.fault(*in.take("modules"),
+                     "expected at most 8 names of modules that come with Manometer, such as "
+                     "\"aux_pmu\"");
+            return;
+        }
+        experiment_.base.shape.modules = std::move(names);
     }
 
     void cmdline(Section& in) {
@@ -244,6 +259,7 @@ class Parser {
                 return wrong(param.type == ParamType::bytes
                                  ? "bytes in quotes with a unit such as \"8MiB\""
                                  : "a time in quotes with a unit such as \"250ms\"");
+            case ParamType::choice:
             case ParamType::text:
                 if (value.kind == Node::Kind::text) return value.text;
                 return wrong("a text in quotes");
@@ -319,12 +335,41 @@ class Parser {
         in.finish();
     }
 
+    // `probe`: parameters of the probe that this arm has for itself.
+    std::vector<plan::ArmParam> arm_params(Section& in) {
+        std::vector<plan::ArmParam> params;
+        const Entry* entry = in.take("probe");
+        if (entry == nullptr) return params;
+        if (entry->value.kind != Node::Kind::table) {
+            in.fault(*entry, "expected a table such as { size = \"8MiB\" }");
+            return params;
+        }
+        for (const Entry& one : entry->value.entries) {
+            const std::string name = "probe." + one.key;
+            const auto def = find_setting(draft(), name);
+            if (!def) {
+                in.fault(one, def.error().message);
+                continue;
+            }
+            const auto text = as_text(in, one, def->param);
+            if (!text) continue;
+            const auto held = parse_value(def->param, def->choices, *text);
+            if (!held) {
+                in.fault(one, held.error().message);
+                continue;
+            }
+            params.push_back({name, show_value(def->param, *held), held->number});
+        }
+        return params;
+    }
+
     void arms(Section& top) {
         std::set<std::string> names;
         for (const Node* node : top.tables("arm")) {
             Section in(*node, "[[arm]]", faults_);
             const auto name = in.text("name", true);
             const auto kernel = in.text("kernel", true, 1000);
+            std::vector<plan::ArmParam> params = arm_params(in);
             in.finish();
             if (!name || !kernel) continue;
             if (!is_made_of(*name, "-.+", 64)) {
@@ -333,6 +378,7 @@ class Parser {
                 in.fault(*in.take("name"), fmt::format("'{}' is there twice", *name));
             } else {
                 experiment_.default_arms.push_back({*name, *kernel, {}, {}});
+                experiment_.default_arms.back().params = std::move(params);
             }
         }
     }
@@ -381,6 +427,9 @@ class Parser {
         }
         if (shape.lru_gen.value_or(false)) out.emplace_back("multi-generational LRU");
         if (!trial_.counters.empty()) out.emplace_back("tracepoints (perf events)");
+        for (const std::string& module : shape.modules) {
+            out.push_back(fmt::format("module {} (kernels built here: source:, tree:)", module));
+        }
         return out;
     }
 

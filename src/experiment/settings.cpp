@@ -291,6 +291,51 @@ void check_load(const Draft& draft, std::string_view section, std::vector<std::s
     }
 }
 
+bool is_power_of_two(std::uint64_t number) {
+    return number != 0 && (number & (number - 1)) == 0;
+}
+
+// Probes of whole buffers: what the kernel would answer with EINVAL, said before anything runs.
+void check_buffers(const Draft& draft, std::vector<std::string>& out) {
+    const plan::LoadPlan& load = draft.trial.probe;
+    const auto number = [&load](std::string_view name) {
+        return static_cast<std::uint64_t>(value_of(load, name).value_or(0));
+    };
+    const auto power = [&](std::string_view name, std::uint64_t least) {
+        if (is_power_of_two(number(name)) && number(name) >= least) return;
+        out.push_back(fmt::format("probe.{}: expected a power of two", name));
+    };
+    std::uint64_t needed = 0;
+    if (load.id == LoadId::packet_ring) {
+        power("block", kBasePage);
+        if (number("size") % std::max<std::uint64_t>(1, number("block")) != 0) {
+            out.push_back(fmt::format("probe.size: {} is no multiple of probe.block, {}",
+                                      show_size(number("size")), show_size(number("block"))));
+        }
+        needed = number("rings") * number("size");
+    }
+    if (load.id == LoadId::io_uring_ring) {
+        power("entries", 1);
+        // 64 or 128 bytes a submission; two completions of 16 and an index of 4 for each.
+        needed = number("rings") * number("entries") * (number("sqe128") != 0 ? 164 : 100);
+    }
+    if (load.id == LoadId::aux) {
+        power("size", kBasePage);
+        power("data_pages", 1);
+        if (!load.text.empty() && !is_made_of(load.text, "-.", 64)) {
+            out.emplace_back("probe.pmu: expected the name of a PMU, letters, digits and _-.");
+        }
+        if (number("watermark") > number("size")) {
+            out.emplace_back("probe.watermark: more than probe.size is never reached");
+        }
+        needed = draft.shape.cpus * (number("size") + number("data_pages") * kBasePage);
+    }
+    if (needed > draft.shape.memory_bytes / 2) {
+        out.push_back(fmt::format("probe: its buffers would take {} of the guest's {}",
+                                  show_bytes(needed), show_bytes(draft.shape.memory_bytes)));
+    }
+}
+
 }  // namespace
 
 std::span<const SettingDef> guest_settings() {
@@ -373,8 +418,11 @@ Status apply_setting(Draft draft, std::string_view name, std::string_view text) 
         set_run(draft, key, held);
     } else {
         plan::LoadPlan& load = *load_of(draft, section);
-        const std::size_t index = *find_param(*plan::find_load(load.id), key);
-        load.values.at(index) = held.number;
+        if (def.param.type == ParamType::text) {
+            load.text = held.text;
+        } else {
+            load.values.at(*find_param(*plan::find_load(load.id), key)) = held.number;
+        }
     }
     return {};
 }
@@ -400,7 +448,11 @@ std::optional<std::string> setting_text(const Draft& draft, std::string_view nam
     if (section == "guest") held = get_guest(draft.shape, key);
     if (section == "run") held = get_run(draft, key);
     if (const plan::LoadPlan* load = load_of(draft, section)) {
-        if (const auto value = value_of(*load, key)) held = Held{*value, {}};
+        if (def->param.type == ParamType::text) {
+            if (!load->text.empty()) held = Held{0, load->text};
+        } else if (const auto value = value_of(*load, key)) {
+            held = Held{*value, {}};
+        }
     }
     if (!held) return std::nullopt;
     return show_value(def->param, *held);
@@ -422,9 +474,11 @@ std::vector<Parameter> list_parameters(const Draft& draft) {
     for (const std::string& name : names) {
         const auto def = find_setting(draft, name);
         if (!def) continue;
-        parameters.push_back(
-            {name, std::string(def->param.unit), setting_text(draft, name).value_or("kernel's own"),
-             show_range(def->param, def->choices), std::string(def->param.meaning)});
+        const bool load = name.starts_with("probe.") || name.starts_with("pressure.");
+        parameters.push_back({name, std::string(def->param.unit),
+                              setting_text(draft, name).value_or(load ? "-" : "kernel's own"),
+                              show_range(def->param, def->choices),
+                              std::string(def->param.meaning)});
     }
     return parameters;
 }
@@ -454,6 +508,7 @@ std::vector<std::string> contradictions(const Draft& draft) {
     std::vector<std::string> out;
     check_load(draft, "pressure", out);
     check_load(draft, "probe", out);
+    check_buffers(draft, out);
     constexpr std::int64_t kNeedsSwap = 950'000;  // millionths
     if (value_of(draft.trial.pressure, "demand").value_or(0) >= kNeedsSwap &&
         draft.shape.zram_bytes == 0) {

@@ -60,6 +60,8 @@ std::string_view example(ParamType type) {
             return "a share such as 90% or 0.9";
         case ParamType::boolean:
             return "true or false";
+        case ParamType::choice:
+            return "one of a few words";
         case ParamType::text:
             return "printable ASCII";
     }
@@ -113,10 +115,22 @@ Result<std::int64_t> parse_number(const ParamDef& param, std::string_view text) 
             if (text == "true") return std::int64_t{1};
             if (text == "false") return std::int64_t{0};
             return not_a(param, text);
+        case ParamType::choice: {
+            const auto found = std::find(param.choices.begin(), param.choices.end(), text);
+            if (found != param.choices.end()) return found - param.choices.begin();
+            const std::vector<std::string_view> names(param.choices.begin(), param.choices.end());
+            return fail(Code::invalid, "'{}' is not known, {}", text.substr(0, 64),
+                        expected_one_of(text, names));
+        }
         case ParamType::text:
             break;
     }
     return fail(Code::internal, "'{}' is no number", param.name);
+}
+
+std::string_view chosen(const ParamDef& param, std::int64_t index) {
+    const auto place = static_cast<std::size_t>(index);
+    return place < param.choices.size() ? param.choices[place] : std::string_view("?");
 }
 
 }  // namespace
@@ -163,6 +177,8 @@ std::string show_value(const ParamDef& param, const Held& held) {
             return decimal(held.number, 4) + "%";
         case ParamType::boolean:
             return held.number != 0 ? "true" : "false";
+        case ParamType::choice:
+            return std::string(chosen(param, held.number));
         case ParamType::text:
             return held.text;
     }
@@ -176,13 +192,14 @@ std::string plain_value(const ParamDef& param, const Held& held) {
 
 std::string show_range(const ParamDef& param, std::span<const std::string_view> choices) {
     if (param.type == ParamType::boolean) return "true or false";
-    if (param.type == ParamType::text) {
+    if (param.type == ParamType::text || param.type == ParamType::choice) {
         std::string text;
-        for (const std::string_view choice : choices) {
+        for (const std::string_view choice :
+             param.type == ParamType::choice ? param.choices : choices) {
             if (!text.empty()) text += ", ";
             text += choice;
         }
-        return text;
+        return text.empty() ? "a name" : text;
     }
     return fmt::format("{} to {}", show_value(param, {param.minimum, {}}),
                        show_value(param, {param.maximum, {}}));

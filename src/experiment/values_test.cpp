@@ -73,6 +73,7 @@ TEST(ValuesProperty, ShownIsReadBack) {
     for (const SettingDef& def : run_settings())
         params.push_back(def.param);
     for (const ParamDef& param : params) {
+        if (param.type == ParamType::text) continue;  // held as it is
         for (int round = 0; round < 200; ++round) {
             const auto span = static_cast<std::uint64_t>(param.maximum - param.minimum) + 1;
             const std::int64_t number =

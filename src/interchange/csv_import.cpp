@@ -271,7 +271,7 @@ Result<std::uint32_t> Parser::read_metric(const CsvRecord& record) {
     const auto of_row = measure::kind_from(word);
     if (!word.empty() && !of_row) {
         return fail(Code::hostile,
-                    "{}: \"{}\" is no kind, expected counter, gauge, max, ratio or rate",
+                    "{}: \"{}\" is no kind, expected counter, gauge, max, min, ratio or rate",
                     place(record.line, kind), word);
     }
     MANO_ASSIGN(const std::uint32_t number, draft_.own_metric(found, at(record, metric)));

@@ -69,7 +69,8 @@ struct OptionOf {
     std::string_view module;
     std::string_view option;
 };
-constexpr std::array<OptionOf, 13> kOptions = {{{"842", "CRYPTO_842"},
+constexpr std::array<OptionOf, 14> kOptions = {{{"842", "CRYPTO_842"},
+                                                {"af_packet", "PACKET"},
                                                 {"lz4", "CRYPTO_LZ4"},
                                                 {"lz4_compress", "LZ4_COMPRESS"},
                                                 {"lz4hc", "CRYPTO_LZ4HC"},

@@ -9,6 +9,7 @@ namespace {
 constexpr auto kCounter = Kind::counter;
 constexpr auto kGauge = Kind::gauge;
 constexpr auto kMax = Kind::max;
+constexpr auto kMin = Kind::min;
 constexpr auto kRatio = Kind::ratio;
 constexpr auto kRate = Kind::rate;
 constexpr auto kLower = Better::lower;
@@ -46,6 +47,23 @@ constexpr std::array kExact{
           "iterations of the probe that ended as they should"},
     Entry{"probe.errors", "count", kCounter, kLower, 0,
           "operations that the kernel refused to the probe"},
+    Entry{"probe.asked", "count", kCounter, kNeither, 0,
+          "buffers that the probe asked the kernel for"},
+    Entry{"probe.mapped_bytes", "bytes", kCounter, kNeither, kOneMiB,
+          "bytes of the buffers that the probe got"},
+    Entry{"probe.map_ns_max", "ns", kMax, kLower, 1000,
+          "the longest that the kernel took to make one buffer and map it, refused ones included"},
+    Entry{"probe.map_ns_total", "ns", kCounter, kLower, 1000,
+          "guest time in which the kernel made buffers and mapped them"},
+    Entry{"probe.unmap_ns_max", "ns", kMax, kLower, 1000,
+          "the longest that the kernel took to unmap and release one buffer"},
+    Entry{"probe.unmap_ns_total", "ns", kCounter, kLower, 1000,
+          "guest time in which the kernel unmapped and released buffers"},
+    Entry{"probe.free_low_bytes", "bytes", kMin, kNeither, kOneMiB,
+          "free memory at its lowest, looked at after each buffer was made"},
+    Entry{"probe.free_low_of_min_pct", "%", kMin, kHigher, 1,
+          "the same in the zone where it was lowest, in % of its min watermark: below 100 an "
+          "allocation has taken from the reserve"},
     Entry{"pressure.level_pct", "%", kGauge, kNeither, 1,
           "what the pressure holds, resident and swapped, in % of MemAvailable at its start"},
     Entry{"pressure.available_bytes", "bytes", kGauge, kNeither, kOneMiB,
@@ -96,6 +114,13 @@ constexpr std::array kFamilies{
           kJiffyUs,
           "stall time by the cgroup's or the system's pressure file; null, with a loss, for an "
           "iteration with fewer than 10 non-idle jiffies, which PSI can't resolve"},
+    Entry{"probe.chunks.order<K>", "count", kCounter, kNeither, kFewEvents,
+          "pieces of 2^K contiguous pages that the probe's buffers were made of"},
+    Entry{"probe.errno.<ENOMEM|EPERM|EACCES|EINVAL|other>", "count", kCounter, kLower, 0,
+          "buffers that the kernel refused with that error"},
+    Entry{"probe.blocks.<before|held|after>.order<K>", "count", kGauge, kNeither, kFewEvents,
+          "free blocks of 2^K pages before an iteration's first buffer, with its first round's "
+          "buffers held, and after the last was given back"},
     Entry{"vmstat.<key>", "pages or count", kCounter, kNeither, 100,
           "/proc/vmstat; nr_* are states in pages, the others count up"},
     Entry{"mthp.<size>kB.<stat>", "count", kCounter, kNeither, kFewEvents,

@@ -37,7 +37,7 @@ std::optional<double> value_of(const Readings& readings, std::optional<Kind> kin
     if (readings.spoiled) return std::nullopt;
     const bool two_sided = readings.before || readings.after;
     if (two_sided && readings.whole) return std::nullopt;
-    if (kind == Kind::gauge || kind == Kind::max) {
+    if (kind == Kind::gauge || kind == Kind::max || kind == Kind::min) {
         return readings.after ? readings.after : readings.whole;
     }
     if (!two_sided) return readings.whole;
@@ -98,10 +98,12 @@ Values iteration_values(const Track& track, std::optional<Kind> kind,
 std::optional<double> combine(const Values& values, std::optional<Kind> kind) {
     double total = 0;
     double largest = -HUGE_VAL;
+    double smallest = HUGE_VAL;
     for (const std::optional<double>& value : values) {
         if (!value) return std::nullopt;
         total += *value;
         largest = std::max(largest, *value);
+        smallest = std::min(smallest, *value);
     }
     if (values.empty()) return std::nullopt;
     switch (kind.value_or(Kind::counter)) {
@@ -111,6 +113,8 @@ std::optional<double> combine(const Values& values, std::optional<Kind> kind) {
             return total / static_cast<double>(values.size());
         case Kind::max:
             return largest;
+        case Kind::min:
+            return smallest;
         case Kind::ratio:
         case Kind::rate:
             // Averaging ratios would weigh iterations wrongly: derive them from folded parts.

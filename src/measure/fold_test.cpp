@@ -44,6 +44,15 @@ TEST(Fold, WorstCasesByMaximum) {
     EXPECT_EQ(fold(samples).at("probe.fault_ns_max"), 900);
 }
 
+TEST(Fold, LowestPointsByMinimum) {
+    std::vector<Sample> samples{{"probe.free_low_bytes", 0, Moment::whole, 70.0},
+                                {"probe.free_low_bytes", 1, Moment::whole, 12.0},
+                                {"probe.free_low_bytes", 2, Moment::whole, 80.0}};
+    EXPECT_EQ(fold(samples).at("probe.free_low_bytes"), 12);
+    samples[2].value = std::nullopt;  // it may have been lower still
+    EXPECT_EQ(fold(samples).at("probe.free_low_bytes"), std::nullopt);
+}
+
 TEST(Fold, APartialSumIsNotASum) {
     std::vector<Sample> samples;
     read_twice(samples, "vmstat.pgfault", 0, 10, 20);

@@ -73,6 +73,27 @@ std::optional<Metric> psi_metric(std::string_view name, std::string_view rest) {
     return make(family("psi."), std::string(name));
 }
 
+// "order0" … "order15"
+bool is_order(std::string_view text) {
+    constexpr std::string_view kOrder = "order";
+    if (!text.starts_with(kOrder)) return false;
+    text.remove_prefix(kOrder.size());
+    return is_number(text) && (text.size() == 1 || (text.size() == 2 && text <= "15"));
+}
+
+// The families below "probe."; the other names there are entries of their own.
+std::optional<Metric> probe_metric(std::string_view name, std::string_view rest) {
+    const Split what = split(rest);
+    const Split of = split(what.tail);
+    const bool chunks = what.head == "chunks" && is_order(what.tail);
+    const bool errors = what.head == "errno" &&
+                        is_one_of(what.tail, {"ENOMEM", "EPERM", "EACCES", "EINVAL", "other"});
+    const bool blocks = what.head == "blocks" && is_one_of(of.head, {"before", "held", "after"}) &&
+                        is_order(of.tail);
+    if (!chunks && !errors && !blocks) return std::nullopt;
+    return make(family("probe." + std::string(what.head) + "."), std::string(name));
+}
+
 // The kernel's own habit: nr_* and *_nodes are states, the rest counts up. Exceptions are entries.
 Metric vmstat_like(std::string_view name, std::string_view key) {
     if (const Entry* entry = find_key(vmstat_entries(), key))
@@ -225,6 +246,8 @@ std::string_view name_of(Kind kind) {
             return "gauge";
         case Kind::max:
             return "max";
+        case Kind::min:
+            return "min";
         case Kind::ratio:
             return "ratio";
         case Kind::rate:
@@ -246,7 +269,8 @@ std::string_view name_of(Better better) {
 }
 
 std::optional<Kind> kind_from(std::string_view name) {
-    for (const Kind kind : {Kind::counter, Kind::gauge, Kind::max, Kind::ratio, Kind::rate}) {
+    for (const Kind kind :
+         {Kind::counter, Kind::gauge, Kind::max, Kind::min, Kind::ratio, Kind::rate}) {
         if (name_of(kind) == name) return kind;
     }
     return std::nullopt;
@@ -264,6 +288,7 @@ std::optional<Metric> find_metric(std::string_view name) {
     if (const auto found = exact.find(name); found != exact.end()) return found->second;
     const auto [head, rest] = split(name);
     if (!is_word(rest)) return std::nullopt;
+    if (head == "probe") return probe_metric(name, rest);
     if (head == "psi") return psi_metric(name, rest);
     if (head == "vmstat") return vmstat_like(name, rest);
     if (head == "mthp") return mthp_metric(name, rest);

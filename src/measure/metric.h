@@ -21,6 +21,7 @@ enum class Kind {
     max,      // a worst case; iterations by maximum
     ratio,    // derived from folded values by a formula, in the unit given (often %)
     rate,     // the same, per time
+    min,      // a lowest point; iterations by minimum
 };
 enum class Better { lower, higher, neither };
 

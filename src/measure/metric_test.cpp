@@ -13,7 +13,8 @@ namespace mano::measure {
 namespace {
 
 TEST(Metric, NamesOfKindsAndDirectionsGoBothWays) {
-    for (const Kind kind : {Kind::counter, Kind::gauge, Kind::max, Kind::ratio, Kind::rate}) {
+    for (const Kind kind :
+         {Kind::counter, Kind::gauge, Kind::max, Kind::min, Kind::ratio, Kind::rate}) {
         EXPECT_EQ(kind_from(name_of(kind)), kind);
     }
     for (const Better better : {Better::lower, Better::higher, Better::neither}) {
@@ -42,6 +43,11 @@ TEST(Metric, FamiliesKnowKindUnitAndDirection) {
         {"vmstat.nr_free_pages", "pages", Kind::gauge, Better::neither},
         {"vmstat.nr_dirtied", "pages", Kind::counter, Better::neither},
         {"vmstat.a_key_of_tomorrow", "count", Kind::counter, Better::neither},
+        {"probe.chunks.order9", "count", Kind::counter, Better::neither},
+        {"probe.chunks.order15", "count", Kind::counter, Better::neither},
+        {"probe.errno.ENOMEM", "count", Kind::counter, Better::lower},
+        {"probe.blocks.held.order10", "count", Kind::gauge, Better::neither},
+        {"probe.free_low_of_min_pct", "%", Kind::min, Better::higher},
         {"mthp.64kB.anon_fault_alloc", "count", Kind::counter, Better::higher},
         {"mthp.2048kB.anon_fault_fallback", "count", Kind::counter, Better::lower},
         {"mthp.16kB.nr_anon", "count", Kind::gauge, Better::neither},
@@ -82,11 +88,26 @@ TEST(Metric, FamiliesKnowKindUnitAndDirection) {
 }
 
 TEST(Metric, NamesOutsideOfFamiliesAreUnknown) {
-    for (const std::string_view name :
-         {"", ".", "vmstat", "vmstat.", "vmstat.a b", "psi.probe.memory.some.total",
-          "psi.other.memory.some.total_us", "mthp.64.swpin", "mthp.kB.swpin", "memcg.x.anon",
-          "cpu.x.usage_usec", "probe.unknown", "derived.ratio", "pgscan_direct",
-          "psi.probe.memory.some.avg10"}) {
+    for (const std::string_view name : {"",
+                                        ".",
+                                        "vmstat",
+                                        "vmstat.",
+                                        "vmstat.a b",
+                                        "psi.probe.memory.some.total",
+                                        "psi.other.memory.some.total_us",
+                                        "mthp.64.swpin",
+                                        "mthp.kB.swpin",
+                                        "memcg.x.anon",
+                                        "cpu.x.usage_usec",
+                                        "probe.unknown",
+                                        "probe.chunks.order16",
+                                        "probe.chunks.order",
+                                        "probe.errno.EIO",
+                                        "probe.blocks.during.order1",
+                                        "probe.blocks.held",
+                                        "derived.ratio",
+                                        "pgscan_direct",
+                                        "psi.probe.memory.some.avg10"}) {
         EXPECT_FALSE(find_metric(name)) << name;
     }
 }

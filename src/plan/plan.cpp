@@ -25,6 +25,25 @@ const KeyMetric* Plan::primary() const {
     return nullptr;
 }
 
+TrialPlan trial_of(const TrialPlan& trial, const Arm& arm) {
+    constexpr std::string_view kProbe = "probe.";
+    TrialPlan own = trial;
+    own.settings.insert(own.settings.end(), arm.settings.begin(), arm.settings.end());
+    const LoadDef* probe = find_load(own.probe.id);
+    for (const ArmParam& param : arm.params) {
+        std::string_view name = param.name;
+        if (!name.starts_with(kProbe) || probe == nullptr) continue;
+        const auto index = find_param(*probe, name.substr(kProbe.size()));
+        if (!index) continue;
+        if (probe->params[*index].type == ParamType::text) {
+            own.probe.text = param.text;
+        } else if (*index < own.probe.values.size()) {
+            own.probe.values[*index] = param.value;
+        }
+    }
+    return own;
+}
+
 std::string hash(const Plan& plan) {
     return sha256(to_json(plan));
 }

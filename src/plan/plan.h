@@ -26,7 +26,17 @@ struct GuestShape {
     std::string thp_defrag = "madvise";  // always | defer | defer+madvise | madvise | never
     std::map<std::uint64_t, std::string> mthp;  // folio bytes → always|madvise|inherit|never
     std::vector<std::string> extra_cmdline;
+    std::vector<std::string> modules;  // of ours, built for each kernel: "aux_pmu"
     bool operator==(const GuestShape&) const = default;
+};
+
+// A parameter of the probe that one arm has for itself. `value` is in the held unit; of a text it
+// is 0, and the text itself counts.
+struct ArmParam {
+    std::string name;  // "probe.capability"
+    std::string text;  // "no-sg"
+    std::int64_t value = 0;
+    bool operator==(const ArmParam&) const = default;
 };
 
 struct Arm {
@@ -36,6 +46,7 @@ struct Arm {
     std::vector<Setting> settings;     // sysctls and knobs of this arm
     // The base once more, rebuilt with a change of layout that means nothing: a control.
     bool placebo = false;
+    std::vector<ArmParam> params = {};
     bool operator==(const Arm&) const = default;
 };
 
@@ -70,6 +81,9 @@ struct NotObservable {
     std::string reason;
     bool operator==(const NotObservable&) const = default;
 };
+
+// The case's trial as this arm runs it: with the arm's own parameters of the probe.
+TrialPlan trial_of(const TrialPlan& trial, const Arm& arm);
 
 struct Case {
     std::string name;                               // "demand=90%"; "" when nothing is swept

@@ -27,7 +27,7 @@ constexpr std::uint64_t last_of<Accel>() {
 }
 template <>
 constexpr std::uint64_t last_of<measure::Kind>() {
-    return static_cast<std::uint64_t>(measure::Kind::rate);
+    return static_cast<std::uint64_t>(measure::Kind::min);
 }
 template <>
 constexpr std::uint64_t last_of<measure::Better>() {
@@ -49,6 +49,8 @@ template <typename Archive>
 void fields(Archive& archive, GuestShape& shape);
 template <typename Archive>
 void fields(Archive& archive, Setting& setting);
+template <typename Archive>
+void fields(Archive& archive, ArmParam& param);
 template <typename Archive>
 void fields(Archive& archive, Arm& arm);
 template <typename Archive>
@@ -258,6 +260,7 @@ void fields(Archive& archive, GuestShape& shape) {
     archive.added("thp_defrag", shape.thp_defrag, std::string("madvise"));
     archive("mthp", shape.mthp);
     archive("extra_cmdline", shape.extra_cmdline);
+    archive.added("modules", shape.modules, std::vector<std::string>());
 }
 
 template <typename Archive>
@@ -268,12 +271,20 @@ void fields(Archive& archive, Setting& setting) {
 }
 
 template <typename Archive>
+void fields(Archive& archive, ArmParam& param) {
+    archive("name", param.name);
+    archive("text", param.text);
+    archive("value", param.value);
+}
+
+template <typename Archive>
 void fields(Archive& archive, Arm& arm) {
     archive("name", arm.name);
     archive("kernel_spec", arm.kernel_spec);
     archive("cmdline", arm.cmdline);
     archive("settings", arm.settings);
     archive.added("placebo", arm.placebo, false);
+    archive.added("params", arm.params, std::vector<ArmParam>());
 }
 
 template <typename Archive>

@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "base/digest.h"
 #include "base/rng.h"
 
 namespace mano::plan {
@@ -134,6 +135,37 @@ TEST(PlanProperty, JsonRoundTrip) {
         EXPECT_EQ(back->first_seed, plan.first_seed);
         EXPECT_EQ(back->alpha, plan.alpha);
     }
+}
+
+TEST(Plan, WhatCameLaterIsLeftOutWhileEmpty) {
+    Rng rng(7);
+    Plan plan = random_plan(rng);
+    plan.arms = {{"a", "k", {}, {}}, {"b", "k", {}, {}}};
+    lay_out_trials(plan);
+    const std::string before = to_json(plan);
+    EXPECT_EQ(before.find("\"params\""), std::string::npos);
+    EXPECT_EQ(before.find("modules\":[],\"mthp"), std::string::npos);  // the shape's
+    plan.shape.modules = {"aux_pmu"};
+    plan.arms[1].params = {{"probe.capability", "no-sg", 2}};
+    EXPECT_NE(hash(plan), sha256(before));
+    const auto back = from_json(to_json(plan));
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_EQ(back->shape, plan.shape);
+    EXPECT_EQ(back->arms, plan.arms);
+}
+
+TEST(Plan, AnArmsOwnParametersOfTheProbe) {
+    TrialPlan trial;
+    trial.probe = {LoadId::aux, {0, 1, 4 << 20, 256, 0, 0, 1, 1}, ""};
+    Arm arm{"a", "k", {}, {{"/proc/sys/vm/swappiness", "10", true}}};
+    arm.params = {{"probe.capability", "no-sg", 2},
+                  {"probe.overwrite", "true", 1},
+                  {"probe.pmu", "intel_pt", 0}};
+    const TrialPlan own = trial_of(trial, arm);
+    EXPECT_EQ(own.probe.values, (std::vector<std::int64_t>{0, 2, 4 << 20, 256, 1, 0, 1, 1}));
+    EXPECT_EQ(own.probe.text, "intel_pt");
+    EXPECT_EQ(own.settings, arm.settings);
+    EXPECT_EQ(trial_of(trial, {"b", "k", {}, {}}), trial);
 }
 
 TEST(PlanProperty, EveryKeyIsNeededAndTyped) {

@@ -18,6 +18,9 @@ constexpr auto kInteger = ParamType::integer;
 constexpr auto kBytes = ParamType::bytes;
 constexpr auto kDuration = ParamType::duration;
 constexpr auto kShare = ParamType::share;
+constexpr auto kBoolean = ParamType::boolean;
+constexpr auto kChoice = ParamType::choice;
+constexpr auto kText = ParamType::text;
 
 // The agent reads values by position: append, never reorder.
 constexpr std::array kNone{
@@ -100,6 +103,61 @@ constexpr std::array kIdle{
              "guest time of one iteration, in which nothing is done"},
 };
 
+constexpr std::array kPacketRing{
+    ParamDef{"rings", kInteger, "", 4, 1, 64, "receive rings that are held at the same time"},
+    ParamDef{"size", kBytes, "bytes", 4 * kMiB, 64 * kKiB, 1 * kGiB,
+             "size of one ring, a multiple of `block`"},
+    ParamDef{"block", kBytes, "bytes", 1 * kMiB, 4 * kKiB, 4 * kMiB,
+             "size of a ring's blocks, a power of two. The kernel first tries to get each as one "
+             "piece (order 8 for 1MiB), then puts it together from single pages"},
+    ParamDef{"rounds", kInteger, "", 4, 1, 100'000,
+             "how often an iteration makes all the rings and gives them back. PSI counts in "
+             "jiffies: an iteration has to last some 40 ms"},
+};
+
+constexpr std::array kIoUringRing{
+    ParamDef{"rings", kInteger, "", 4, 1, 64, "rings that are held at the same time"},
+    ParamDef{"entries", kInteger, "", 32768, 8, 32768,
+             "entries of a ring's submission queue, a power of two; 32768 are 2 MiB, and its "
+             "completion queue is about 1.1 MiB more"},
+    ParamDef{"sqe128", kBoolean, "", 0, 0, 1,
+             "whether submission entries are 128 bytes long instead of 64 (kernels from 5.19 on)"},
+    ParamDef{"rounds", kInteger, "", 8, 1, 100'000,
+             "how often an iteration makes all the rings and closes them. The kernel frees a ring "
+             "some time after it was closed"},
+};
+
+constexpr std::array<std::string_view, 4> kCapabilities{"pages", "prefer-large", "no-sg",
+                                                        "default"};
+constexpr std::array kAux{
+    ParamDef{"pmu", kText, "", 0, 0, 0,
+             "name of a PMU below /sys/bus/event_source/devices, such as intel_pt; left out, it is "
+             "Manometer's own software PMU (module aux_pmu) with the capability named below"},
+    ParamDef{"capability", kChoice, "", 1, 0, 3,
+             "what the software PMU tells the kernel about its hardware: pages (single pages will "
+             "do), prefer-large (large chunks, but small ones will do), no-sg (one contiguous "
+             "piece, or nothing), default (nothing: what the kernel then does changed over time)",
+             kCapabilities},
+    ParamDef{"size", kBytes, "bytes", 4 * kMiB, 4 * kKiB, 1 * kGiB,
+             "size of each CPU's AUX area, a power of two"},
+    ParamDef{"data_pages", kInteger, "", 256, 1, 65536,
+             "pages of each CPU's ordinary ring buffer, which an AUX area needs beside it; a power "
+             "of two. The kernel takes them one by one, and the time for that isn't counted as "
+             "map time"},
+    ParamDef{"overwrite", kBoolean, "", 0, 0, 1,
+             "whether the area is mapped read-only, so that tracing would go over it again and "
+             "again (snapshot mode): the kernel then tries the whole area as one chunk first"},
+    ParamDef{"watermark", kBytes, "bytes", 0, 0, 1 * kGiB,
+             "aux_watermark: how much is written before the reader is woken, which bounds the "
+             "chunks too; 0 for the kernel's choice, half of the area"},
+    ParamDef{"rounds", kInteger, "", 1, 1, 100'000,
+             "how often an iteration maps all areas and gives them back"},
+    ParamDef{"privileged", kBoolean, "", 1, 0, 1,
+             "false: as user 65534 without capabilities. The kernel then opens events of whole "
+             "CPUs only with guest.sysctl.kernel.perf_event_paranoid=0, and counts mapped pages "
+             "against kernel.perf_event_mlock_kb"},
+};
+
 constexpr std::array kPressures{
     LoadDef{LoadId::none, LoadKind::pressure, "none",
             "no pressure; only a few pages are shuffled by the seed", kNone},
@@ -119,6 +177,17 @@ constexpr std::array kProbes{
             "touches memory for the first time in huge pages of the PMD's size", kThp},
     LoadDef{LoadId::command, LoadKind::probe, "command",
             "runs a program that was put into the guest", kCommand},
+    LoadDef{LoadId::packet_ring, LoadKind::probe, "packet-ring",
+            "makes receive rings of packet sockets, whose blocks are optional high orders in any "
+            "kernel, and gives them back",
+            kPacketRing},
+    LoadDef{LoadId::io_uring_ring, LoadKind::probe, "io-uring-ring",
+            "makes io_uring rings and closes them; their queues are high orders, optional from "
+            "6.10 on, demanded before",
+            kIoUringRing},
+    LoadDef{LoadId::aux, LoadKind::probe, "aux",
+            "maps a perf AUX area for each CPU, with tracing off, touches nothing, and unmaps it",
+            kAux},
 };
 
 }  // namespace

@@ -17,7 +17,8 @@ enum class ParamType : std::uint8_t {
     duration,  // "250ms", held in ns
     share,     // "90%", held in millionths
     boolean,
-    text,  // only `command` has one
+    choice,  // one of a few words, held as its place in `choices`
+    text,    // printable ASCII, held in LoadPlan::text: at most one a load; optional (empty)
 };
 
 struct ParamDef {
@@ -28,6 +29,7 @@ struct ParamDef {
     std::int64_t minimum;
     std::int64_t maximum;
     std::string_view meaning;
+    std::span<const std::string_view> choices = {};  // of type choice: append, never reorder
 };
 
 enum class LoadKind : std::uint8_t { pressure, probe };
@@ -42,6 +44,9 @@ enum class LoadId : std::uint16_t {
     thp = 102,
     command = 103,
     idle = 104,  // the probe that only waits
+    packet_ring = 105,
+    io_uring_ring = 106,
+    aux = 107,
 };
 
 struct LoadDef {

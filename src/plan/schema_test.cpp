@@ -43,7 +43,17 @@ TEST(Schema, ParametersAreSound) {
             EXPECT_EQ(find_param(*load, param.name), i);
             EXPECT_LE(param.minimum, param.fallback) << load->name << "." << param.name;
             EXPECT_LE(param.fallback, param.maximum) << load->name << "." << param.name;
-            EXPECT_LT(param.minimum, param.maximum) << load->name << "." << param.name;
+            if (param.type == ParamType::text) {
+                EXPECT_EQ(param.maximum, 0) << load->name << "." << param.name;
+            } else {
+                EXPECT_LT(param.minimum, param.maximum) << load->name << "." << param.name;
+            }
+            if (param.type == ParamType::choice) {
+                EXPECT_EQ(param.minimum, 0);
+                EXPECT_EQ(static_cast<std::size_t>(param.maximum) + 1, param.choices.size());
+            } else {
+                EXPECT_TRUE(param.choices.empty()) << load->name << "." << param.name;
+            }
             EXPECT_GE(param.meaning.size(), 20u) << load->name << "." << param.name;
         }
         EXPECT_EQ(find_param(*load, "no_such_parameter"), std::nullopt);
@@ -67,6 +77,16 @@ TEST(Schema, PositionsAreFixed) {
     EXPECT_EQ(names(LoadId::mthp), "folio size workers duration ");
     EXPECT_EQ(names(LoadId::thp), "size workers ");
     EXPECT_EQ(names(LoadId::command), "timeout ");
+    EXPECT_EQ(names(LoadId::packet_ring), "rings size block rounds ");
+    EXPECT_EQ(names(LoadId::io_uring_ring), "rings entries sqe128 rounds ");
+    EXPECT_EQ(names(LoadId::aux),
+              "pmu capability size data_pages overwrite watermark rounds privileged ");
+    // Held as places: these words never move.
+    ASSERT_EQ(find_load(LoadId::aux)->params[1].choices.size(), 4u);
+    EXPECT_EQ(find_load(LoadId::aux)->params[1].choices[0], "pages");
+    EXPECT_EQ(find_load(LoadId::aux)->params[1].choices[1], "prefer-large");
+    EXPECT_EQ(find_load(LoadId::aux)->params[1].choices[2], "no-sg");
+    EXPECT_EQ(find_load(LoadId::aux)->params[1].choices[3], "default");
 }
 
 }  // namespace

@@ -264,6 +264,36 @@ void choose_shown(const plan::Plan& plan, const Options& options, CaseReport& re
     }
 }
 
+// Why an arm did none of the work: no trial of it counts, and one found that its kernel lacks what
+// the experiment needs. The evidence's first sentence.
+std::optional<std::string> lacks(const ReportData& data, const std::string& case_name,
+                                 const std::string& arm, const std::vector<FoldedTrial>& trials) {
+    if (!trials.empty()) return std::nullopt;
+    const std::string_view ending = measure::name_of(measure::Ending::precondition_missing);
+    for (const Mishap& mishap : data.spoiled) {
+        if (mishap.arm != arm || mishap.case_ != case_name || mishap.how != ending) continue;
+        const std::string& text = mishap.evidence;
+        return fmt::format("{}: {}", ending,
+                           text.substr(0, std::min(text.find(": "), text.find('\n'))));
+    }
+    return std::nullopt;
+}
+
+void check_preconditions(const ReportData& data, const std::vector<std::vector<FoldedTrial>>& cell,
+                         CaseReport& report) {
+    const auto base = lacks(data, report.name, data.arms[0].name, cell[0]);
+    for (std::size_t arm = 1; arm < cell.size(); ++arm) {
+        const auto other = lacks(data, report.name, data.arms[arm].name, cell[arm]);
+        if (!base && !other) continue;
+        std::string text = base ? fmt::format("{}: {}", data.arms[0].name, *base) : std::string();
+        if (other) {
+            text += fmt::format("{}{}: {}", base ? "; " : "", data.arms[arm].name, *other);
+        }
+        report.not_comparable_arms[arm] = text;
+        if (!report.not_comparable) report.not_comparable = text;
+    }
+}
+
 Result<CaseReport> build_case(const store::RunSet& runset, const Options& options,
                               const Collected& collected, std::size_t index, ReportData& data) {
     const plan::Plan& plan = runset.plan;
@@ -274,6 +304,7 @@ Result<CaseReport> build_case(const store::RunSet& runset, const Options& option
     report.parameters = source.parameters;
     check_equivalence(plan, cell, report);
     check_in_use(plan, cell, report);
+    check_preconditions(data, cell, report);
     const auto& stated = collected.stated[index];
     const Described described(plan);
     for (const std::string& name : row_order(plan, cell, stated)) {

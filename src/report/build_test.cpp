@@ -48,6 +48,30 @@ void compare_golden(const std::string& name, const std::string& text) {
     EXPECT_EQ(text, *expected) << name;
 }
 
+TEST(Build, AKernelThatLacksWhatIsNeededIsNotComparable) {
+    testing::Builder builder({"new", "old"}, {"a", "b"});
+    builder.runset.plan.key_metrics = {testing::key(
+        testing::metric("vmstat.compact_stall", "count", measure::Better::lower), true)};
+    for (std::uint32_t case_ : {0U, 1U}) {
+        for (int i = 0; i < 5; ++i)
+            builder.trial(0, case_).counter("vmstat.compact_stall", 10 + i);
+    }
+    for (int i = 0; i < 5; ++i) {
+        builder.trial(1, 0).ends(measure::Ending::precondition_missing,
+                                 "this kernel has no PMU 'aux_prefer_large': it is too old");
+        builder.trial(1, 1).counter("vmstat.compact_stall", 20 + i);
+    }
+    const ReportData data = built(builder.runset);
+    ASSERT_EQ(data.cases.size(), 2U);
+    EXPECT_EQ(data.cases[0].verdicts, std::vector{Verdict::not_comparable});
+    ASSERT_TRUE(data.cases[0].not_comparable);
+    EXPECT_EQ(*data.cases[0].not_comparable,
+              "old: precondition missing: this kernel has no PMU 'aux_prefer_large'");
+    // The other case is whole, and says what it says.
+    EXPECT_FALSE(data.cases[1].not_comparable);
+    EXPECT_EQ(data.cases[1].verdicts, std::vector{Verdict::worse});
+}
+
 TEST(Golden, TextJsonCsv) {
     for (const auto& [name, runset] : testing::golden_runsets()) {
         const ReportData data = built(runset);

@@ -248,6 +248,8 @@ std::vector<Confounder> find_confounders(const store::RunSet& runset, const Coll
         for (const plan::Setting& setting : runset.plan.arms[index].settings) {
             words.push_back(setting.path + "=" + setting.value);
         }
+        for (const plan::ArmParam& param : runset.plan.arms[index].params)
+            words.push_back(param.name + "=" + param.text);
         settings.push_back(join(words));
     }
     add_if_different(found, "settings", settings);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "agent/probe/probe.h"
 
+#include "agent/probe/buffers.h"
 #include "base/rng.h"
 
 namespace mano::agent {
@@ -51,6 +52,11 @@ constexpr Probe kProbes[] = {
     {plan::LoadId::mthp, mthp_check, mthp_workers, mthp_work, huge_report},
     {plan::LoadId::thp, thp_check, thp_workers, thp_work, huge_report},
     {plan::LoadId::command, command_check, one_worker, command_work, command_report},
+    {plan::LoadId::packet_ring, packet_ring_check, one_worker, packet_ring_work, buffers_report,
+     packet_ring_step},
+    {plan::LoadId::io_uring_ring, io_uring_ring_check, one_worker, io_uring_ring_work,
+     buffers_report, io_uring_ring_step},
+    {plan::LoadId::aux, aux_check, one_worker, aux_work, buffers_report, aux_step},
 };
 
 }  // namespace

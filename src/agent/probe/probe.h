@@ -16,6 +16,8 @@ struct Probe {
     Work work;
     // Writes the probe's own values from the cells, after an iteration.
     void (*report)(Agent& agent, std::uint32_t iteration);
+    // What a worker was doing when it was refused, by the cell's error_at; may be nullptr.
+    const char* (*step)(std::uint32_t error_at) = nullptr;
 };
 
 const Probe* find_probe(plan::LoadId id);
@@ -34,6 +36,17 @@ int mthp_work(Agent& agent, unsigned index);
 bool thp_check(Agent& agent);
 int thp_work(Agent& agent, unsigned index);
 void huge_report(Agent& agent, std::uint32_t iteration);
+
+// All three are reported by buffers_report (buffers.h).
+bool packet_ring_check(Agent& agent);
+int packet_ring_work(Agent& agent, unsigned index);
+const char* packet_ring_step(std::uint32_t error_at);
+bool io_uring_ring_check(Agent& agent);
+int io_uring_ring_work(Agent& agent, unsigned index);
+const char* io_uring_ring_step(std::uint32_t error_at);
+bool aux_check(Agent& agent);
+int aux_work(Agent& agent, unsigned index);
+const char* aux_step(std::uint32_t error_at);
 
 // Sum and worst of the crew's cells, for the reports.
 struct Totals {

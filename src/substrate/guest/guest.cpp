@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/units.h"
+#include "kernels/module_build.h"
 #include "substrate/guest/decode.h"
 #include "substrate/guest/image.h"
 
@@ -38,6 +40,7 @@ Status GuestSubstrate::prepare(const plan::Plan& plan,
         }
         if (!kvm_) remarks_.push_back(answer.reason);
     }
+    MANO_TRY(build_modules(plan, kernels));
     if (plan.exact && plan.shape.cpus > 1) {
         remarks_.push_back(
             fmt::format("Exact mode runs the guest's CPUs in turns of {} us: counters are exact, "
@@ -53,6 +56,36 @@ Status GuestSubstrate::prepare(const plan::Plan& plan,
                  {"memory_bytes", fmt::format("{}", plan.shape.memory_bytes)},
                  {"nodes", "1"}};
     if (plan.exact) identity_["turn_us"] = fmt::format("{}", kTurnUs);
+    return {};
+}
+
+// A kernel that they can't be built for is left to the agent's precondition, and said beforehand.
+Status GuestSubstrate::build_modules(const plan::Plan& plan,
+                                     const std::vector<kernels::Kernel>& kernels) {
+    kernels::Options how;
+    how.cache = options_.cache;
+    how.stop = options_.stop;
+    how.progress = options_.progress;
+    modules_.clear();
+    for (const std::string& name : plan.shape.modules) {
+        MANO_ASSIGN(const kernels::ModuleSource source, kernels::shipped_module(name));
+        std::set<std::string> told;
+        for (const kernels::Kernel& kernel : kernels) {
+            if (modules_.contains({kernel.id, name}) || told.contains(kernel.id)) continue;
+            if (!kernels::can_build_modules(kernel)) {
+                told.insert(kernel.id);
+                remarks_.push_back(fmt::format(
+                    "The module {} can't be built for the kernel {}, which wasn't built here: its "
+                    "trials will end as 'precondition missing'. Name it as source:VERSION or "
+                    "tree:DIR.",
+                    name, kernel.provenance.release));
+                continue;
+            }
+            auto module = kernels::build_module(kernel, source, how);
+            if (!module) return wrap(module.error(), "module {}", name);
+            modules_.emplace(std::pair(kernel.id, name), std::move(*module));
+        }
+    }
     return {};
 }
 
@@ -146,28 +179,50 @@ Result<std::vector<kernels::Module>> swap_modules(const kernels::Kernel& kernel,
     return all;
 }
 
+void add_module(kernels::Module module, plan::TrialPlan& plan, std::vector<ImageFile>& files) {
+    std::string name = module.name + ".ko";
+    if (std::find(plan.modules.begin(), plan.modules.end(), name) != plan.modules.end()) return;
+    files.push_back({"modules/" + name, std::move(module.bytes), 0644, {}});
+    plan.modules.push_back(std::move(name));
+}
+
+// What a probe needs of the kernel and some kernels have as a module. One that is nowhere is left
+// to the agent's precondition, which knows what it means.
+Result<std::vector<kernels::Module>> probe_modules(const kernels::Kernel& kernel,
+                                                   plan::LoadId probe) {
+    if (probe != plan::LoadId::packet_ring) return std::vector<kernels::Module>();
+    auto modules = kernels::modules_for(kernel, {"af_packet"});
+    if (!modules && modules.error().code == Code::not_found) {
+        return std::vector<kernels::Module>();
+    }
+    return modules;
+}
+
 struct Prepared {
     std::string image;
     plan::TrialPlan plan;
 };
 
-Result<Prepared> prepare_image(const TrialRequest& request) {
+Result<Prepared> prepare_image(const TrialRequest& request,
+                               const std::vector<kernels::Module>& ours) {
     Prepared out;
     const plan::Arm& arm = request.plan.arms.at(request.trial.arm);
-    out.plan = request.plan.cases.at(request.trial.case_).trial;
+    out.plan = plan::trial_of(request.plan.cases.at(request.trial.case_).trial, arm);
     out.plan.seed = request.trial.seed;
     out.plan.spare_cpus = spare_cpus(request.plan);
-    out.plan.settings.insert(out.plan.settings.end(), arm.settings.begin(), arm.settings.end());
     std::vector<ImageFile> files{{"init", std::string(agent_binary()), 0755, {}}};
     if (out.plan.swap.zram_bytes > 0) {
         MANO_ASSIGN(std::vector<kernels::Module> modules,
                     swap_modules(request.kernel, out.plan.swap.compressor));
-        for (kernels::Module& module : modules) {
-            const std::string name = module.name + ".ko";
-            out.plan.modules.push_back(name);
-            files.push_back({"modules/" + name, std::move(module.bytes), 0644, {}});
-        }
+        for (kernels::Module& module : modules)
+            add_module(std::move(module), out.plan, files);
     }
+    MANO_ASSIGN(std::vector<kernels::Module> more,
+                probe_modules(request.kernel, out.plan.probe.id));
+    for (kernels::Module& module : more)
+        add_module(std::move(module), out.plan, files);
+    for (const kernels::Module& module : ours)
+        add_module(module, out.plan, files);
     if (out.plan.probe.id == plan::LoadId::command) add_shell(files);
     MANO_TRY(add_user_files(request.plan, files));
     MANO_ASSIGN(std::string bytes, plan::encode(out.plan));
@@ -183,7 +238,12 @@ Result<measure::TrialRecord> GuestSubstrate::run(const TrialRequest& request,
                                                  const std::function<bool()>& stop) {
     if (!qemu_) return fail(Code::internal, "a guest was asked for before prepare()");
     measure::TrialRecord record;
-    auto prepared = prepare_image(request);
+    std::vector<kernels::Module> ours;
+    for (const std::string& name : request.plan.shape.modules) {
+        const auto built = modules_.find({request.kernel.id, name});
+        if (built != modules_.end()) ours.push_back(built->second);
+    }
+    auto prepared = prepare_image(request, ours);
     if (!prepared && prepared.error().code == Code::not_found) {
         record.ending = Ending::precondition_missing;
         record.evidence = fmt::format(

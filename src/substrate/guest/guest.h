@@ -3,11 +3,13 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "kernels/kernel.h"
 #include "substrate/guest/accel.h"
 #include "substrate/guest/vm.h"
 #include "substrate/substrate.h"
@@ -18,7 +20,8 @@ struct Options {
     std::filesystem::path cache;  // cache_folder() unless a test says otherwise
     std::uint64_t log_bytes = std::uint64_t{32} << 20;
     Limits limits;               // wall_ns comes from the plan where that sets it
-    std::function<bool()> stop;  // asked while KVM is proved
+    std::function<bool()> stop;  // asked while KVM is proved and modules are built
+    kernels::Progress progress;  // of building modules; may be empty
 };
 
 class GuestSubstrate : public Substrate {
@@ -32,8 +35,15 @@ class GuestSubstrate : public Substrate {
     Result<measure::TrialRecord> run(const TrialRequest& request, const TrialProgress& progress,
                                      const std::function<bool()>& stop) override;
 
+    // How building of modules is shown; before prepare().
+    void show_progress(kernels::Progress progress) { options_.progress = std::move(progress); }
+
   private:
+    Status build_modules(const plan::Plan& plan, const std::vector<kernels::Kernel>& kernels);
+
     Options options_;
+    // Modules of ours, by the kernel's id and their name.
+    std::map<std::pair<std::string, std::string>, kernels::Module> modules_;
     std::optional<Qemu> qemu_;
     bool kvm_ = false;
     Identity identity_;
