@@ -161,7 +161,13 @@ bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t i
                            " ms of guest time"));
         return false;
     }
-    probe.report(agent, iteration);
+    // A worker that was killed has told nothing of itself, or only of its beginning.
+    if (probe_ended_badly()) {
+        agent.log.loss("probe", 1,
+                       "a process of the probe ended badly: its times and counts aren't known");
+    } else {
+        probe.report(agent, iteration);
+    }
     if (pressure_died()) return pressure.verify(agent, iteration, 1);
     if (!probe_went_well(probe)) return false;
     agent.log.value("probe.success", 1, iteration);

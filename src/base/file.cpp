@@ -118,13 +118,34 @@ Result<Fd> lock_file(const fs::path& path, bool wait) {
 
 namespace {
 
+// A folder below the temporary one that is this user's alone. Anybody can make a folder there
+// first, with a link in it to where our files should go: such a one is passed over.
+fs::path private_folder() {
+    std::error_code error;
+    fs::path temporary = fs::temp_directory_path(error);
+    if (error) temporary = "/tmp";
+    fs::path folder;
+    constexpr int kTries = 100;
+    for (int i = 0; i < kTries; ++i) {
+        folder = temporary / (i == 0 ? fmt::format("manometer-{}", ::getuid())
+                                     : fmt::format("manometer-{}-{}", ::getuid(), i));
+        if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) break;  // the caller will say it
+        struct stat found = {};
+        if (::lstat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
+            found.st_uid == ::getuid() && (found.st_mode & 022) == 0) {
+            break;
+        }
+    }
+    return folder;
+}
+
 fs::path xdg(const char* variable, const char* below_home) {
     const char* set = std::getenv(variable);
     // The base directory specification: a relative path is invalid and to be ignored.
     if (set != nullptr && set[0] == '/') return fs::path(set) / "manometer";
     const char* home = std::getenv("HOME");
     if (home != nullptr && home[0] == '/') return fs::path(home) / below_home / "manometer";
-    return fs::temp_directory_path() / fmt::format("manometer-{}", ::getuid()) / below_home;
+    return private_folder() / below_home;
 }
 
 }  // namespace
@@ -141,10 +162,7 @@ fs::path runtime_folder() {
     if (set != nullptr && set[0] == '/' && ::access(set, W_OK) == 0) {
         return fs::path(set) / "manometer";
     }
-    std::error_code error;
-    fs::path temporary = fs::temp_directory_path(error);
-    if (error) temporary = "/tmp";
-    return temporary / fmt::format("manometer-{}", ::getuid());
+    return private_folder();
 }
 
 std::optional<fs::path> find_program(std::string_view name) {

@@ -27,7 +27,7 @@ constexpr std::array kVerbs{
     Verb{"list", add_list},         Verb{"show", add_show},
     Verb{"compare", add_compare},   Verb{"aa", add_aa},
     Verb{"export", add_export},     Verb{"import", add_import},
-    Verb{"remove", add_remove},
+    Verb{"remove", add_remove},     Verb{"reproduce", add_reproduce},
 };
 
 constexpr std::string_view kAbout =

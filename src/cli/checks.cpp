@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/checks.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -36,6 +37,17 @@ fs::path existing(fs::path path) {
     return path;
 }
 
+// Tried, since /proc says that it can be written, and a full disk too. Nothing of it is left.
+bool can_make_a_file_in(const fs::path& folder) {
+    const auto probe = open_file(folder, O_TMPFILE | O_WRONLY, 0600);
+    constexpr std::size_t kBytes = 65536;
+    if (probe)
+        return write_all(probe->get(), std::string(kBytes, 'x'), folder.string()).has_value();
+    // File systems that know no nameless files.
+    const auto made = TempFolder::make(folder, ".manometer-doctor-");
+    return made && write_file_atomic(made->path() / "x", std::string(kBytes, 'x')).has_value();
+}
+
 bool is_writable(const fs::path& path) {
     return ::access(existing(path).c_str(), W_OK) == 0;
 }
@@ -49,7 +61,12 @@ Check check_folder(std::string name, const fs::path& folder, std::uint64_t least
     std::error_code error;
     const fs::space_info space = fs::space(existing(folder), error);
     Check check{std::move(name), true, true, "", ""};
-    if (!is_writable(folder)) {
+    if (!fs::is_directory(existing(folder), error)) {
+        check.found = false;
+        check.detail = fmt::format("{} can't be made: {} is no folder", folder.string(),
+                                   existing(folder).string());
+        check.mend = "choose another place with XDG_CACHE_HOME, XDG_RUNTIME_DIR";
+    } else if (!is_writable(folder)) {
         check.found = false;
         check.detail = folder.string() + " can't be written";
         check.mend =
@@ -71,7 +88,8 @@ Check check_store(const fs::path& path) {
     Check check{"store", true, true, path.string(), ""};
     std::error_code error;
     if (!fs::exists(path, error)) {
-        if (is_writable(path.parent_path())) {
+        const fs::path parent = existing(path.parent_path());
+        if (fs::is_directory(parent, error) && can_make_a_file_in(parent)) {
             check.detail += ", not made yet";
             return check;
         }
@@ -89,6 +107,10 @@ Check check_store(const fs::path& path) {
         check.found = false;
         check.detail += " can only be read";
         check.mend = "make it writable, or choose another with --store FILE";
+    } else if (!can_make_a_file_in(path.parent_path().empty() ? "." : path.parent_path())) {
+        check.found = false;
+        check.detail += ": its folder takes no more (full, or it can't be written)";
+        check.mend = "free some space, or choose another with --store FILE";
     }
     return check;
 }
@@ -126,6 +148,14 @@ Check check_memory() {
     check.detail = fmt::format("{} available", show_bytes(kib * kKiB));
     check.mend = "stop something: the smallest guest takes 512 MiB and QEMU some beside it";
     return check;
+}
+
+bool any_kernel_is_cached() {
+    kernels::Options options;
+    options.cache = cache_folder();
+    options.offline = true;
+    const auto known = kernels::list(options);
+    return known && !known->empty();
 }
 
 // Kernels by `debian:` SPECs need apt; who has a kernel needs none.
@@ -210,7 +240,10 @@ std::vector<Check> check_machine(const fs::path& store) {
                       busybox ? "a shell for the probe `command`" : "not installed",
                       "apt-get install busybox-static (only for shell lines after --)"});
     checks.push_back(check_memory());
-    checks.push_back(check_folder("cache", cache_folder(), kLeastDisk));
+    Check cache = check_folder("cache", cache_folder(), kLeastDisk);
+    // A kernel that is there can be read from a cache that can't be written.
+    cache.required = !any_kernel_is_cached();
+    checks.push_back(cache);
     checks.push_back(check_folder("running guests", guests_folder(), kLeastRuntime));
     checks.push_back(check_store(store));
     check_live(checks);

@@ -74,7 +74,7 @@ TEST(Output, ExitCodesAreTheContracts) {
     EXPECT_EQ(code(Code::not_found), 1);
     EXPECT_EQ(code(Code::environment), 2);
     EXPECT_EQ(code(Code::hostile), 3);
-    EXPECT_EQ(code(Code::corrupt), 3);
+    EXPECT_EQ(code(Code::corrupt), 2);
     EXPECT_EQ(code(Code::internal), 3);
     EXPECT_EQ(code(Code::interrupted), 130);
 }

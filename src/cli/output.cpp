@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/output.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "base/file.h"
 #include "cli/stop.h"
 
 namespace mano::cli {
@@ -45,17 +48,39 @@ void complain(const Error& error) {
     print_error("manometer: " + text + "\n");
 }
 
+Status write_output(const std::string& where, std::string_view text) {
+    namespace fs = std::filesystem;
+    if (where == "-") return print(text);
+    std::error_code ignored;
+    const fs::path folder = fs::path(where).parent_path();
+    if (!folder.empty() && !fs::is_directory(folder, ignored)) {
+        return fail(Code::invalid, "{}: there is no folder {}", where, folder.string());
+    }
+    struct stat there = {};
+    const bool exists = ::lstat(where.c_str(), &there) == 0;
+    if (exists && !S_ISREG(there.st_mode)) {
+        MANO_ASSIGN(const Fd fd, open_file(where, O_WRONLY | O_TRUNC));
+        return write_all(fd.get(), text, where);
+    }
+    if (exists && ::access(where.c_str(), W_OK) != 0) return fail_errno(errno, where);
+    MANO_TRY(write_file_atomic(where, text));
+    if (exists && ::chmod(where.c_str(), there.st_mode & 07777) != 0) {
+        return fail_errno(errno, where);
+    }
+    return {};
+}
+
 int exit_code_of(const Error& error) {
     switch (error.code) {
         case Code::invalid:
         case Code::not_found:
             return 1;
         case Code::environment:
+        case Code::corrupt:  // a damaged store or cache: the message says what to move away
             return 2;
         case Code::interrupted:
             return interrupted_exit_code();
         case Code::hostile:
-        case Code::corrupt:
         case Code::internal:
             return 3;
     }

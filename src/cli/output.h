@@ -13,6 +13,10 @@ namespace mano::cli {
 
 // Writes all of it to standard output. A reader that has gone away is no error; a full disk is.
 Status print(std::string_view text);
+// To where `-o` points: "-" is standard output. What is there keeps its kind and its mode: a
+// device, a pipe or a link is written to, a file is replaced as a whole when all of it is there. No
+// folder is made.
+Status write_output(const std::string& where, std::string_view text);
 // Standard error; nothing can be done when that fails.
 void print_error(std::string_view text);
 // "manometer: message\n" on standard error, every line of it.

@@ -85,6 +85,11 @@ Result<experiment::PlanOptions> plan_options(const RunOptions& options) {
     if (!options.timeout.empty()) {
         const auto limit = parse_duration_ns(options.timeout);
         if (!limit) return wrap(limit.error(), "--timeout {}", options.timeout);
+        constexpr std::uint64_t kLeast = 5'000'000'000;
+        constexpr std::uint64_t kMost = 86'400'000'000'000;
+        if (*limit < kLeast || *limit > kMost) {
+            return fail(Code::invalid, "--timeout {}: expected 5s to 24h", options.timeout);
+        }
         out.wall_limit_ns = *limit;
     }
     for (const std::string& file : options.add) {
@@ -219,6 +224,14 @@ Result<Planned> make_plan(const RunOptions& options, const std::vector<std::stri
     Planned planned;
     MANO_ASSIGN(planned.experiment, load_experiment(options.experiment));
     MANO_ASSIGN(experiment::PlanOptions wanted, plan_options(options));
+    const auto is_blank = [](const std::string& word) {
+        return word.find_first_not_of(" \t\n") == std::string::npos;
+    };
+    if (!command.empty() && is_blank(command.front())) {
+        return fail(Code::invalid,
+                    "the command after -- is empty, expected a program or a shell line (an unset "
+                    "variable?)");
+    }
     wanted.command = probe_command(command);
     MANO_ASSIGN(planned.plan, experiment::make_plan(planned.experiment, wanted));
     expect_arm_differences(planned.plan);

@@ -87,10 +87,8 @@ Result<int> export_runset(const Options& options) {
     MANO_ASSIGN(const Export made, exporter->make(runset, how, options));
     if (exporter->folder) {
         MANO_TRY(write_files(options.output, made.files));
-    } else if (options.output.empty()) {
-        MANO_TRY(print(made.text));
     } else {
-        MANO_TRY(write_file_atomic(options.output, made.text));
+        MANO_TRY(write_output(options.output.empty() ? "-" : options.output, made.text));
     }
     return 0;
 }
@@ -119,7 +117,7 @@ void add_export(CLI::App& app, const Chosen& chosen) {
     verb->add_option("RUNSET", options->runset, "id, beginning of an id, name, or last")
         ->required();
     verb->add_option("-o,--output", options->output,
-                     "a file instead of standard output; a folder for lkp");
+                     "a file instead of standard output (-); a folder for lkp");
     verb->add_option("--metric", options->metrics, "only metrics whose names match, with * and ?")
         ->allow_extra_args(false);
     verb->add_flag("--all", options->all, "kcidb: every row, not only those of the table");

@@ -37,13 +37,17 @@ struct ArmKernel {
 };
 
 // Without the network; the plan's SPECs become exact where the kernel is cached, as in a run.
-std::vector<ArmKernel> look_for_kernels(plan::Plan& plan) {
+// What isn't a SPEC at all is an error; what isn't there yet is not.
+Result<std::vector<ArmKernel>> look_for_kernels(plan::Plan& plan) {
     kernels::Options how;
     how.cache = cache_folder();
     how.offline = true;
     std::vector<ArmKernel> found;
     for (plan::Arm& arm : plan.arms) {
         auto kernel = kernels::resolve(arm.kernel_spec, how);
+        if (!kernel && kernel.error().code == Code::invalid) {
+            return wrap(kernel.error(), "kernel of arm {}", arm.name);
+        }
         if (!kernel) {
             found.push_back({std::nullopt, kernel.error().text()});
             continue;
@@ -267,7 +271,7 @@ json to_json(const plan::Plan& plan, const std::vector<ArmKernel>& kernels, cons
 Result<int> show_plan(const Options& options, const Call& call) {
     MANO_ASSIGN(Planned planned, make_plan(options.run, call.after_dashes));
     plan::Plan& plan = planned.plan;
-    const std::vector<ArmKernel> kernels = look_for_kernels(plan);
+    MANO_ASSIGN(const std::vector<ArmKernel> kernels, look_for_kernels(plan));
     std::vector<std::string> ids;
     for (const ArmKernel& each : kernels)
         ids.push_back(each.kernel ? each.kernel->id : "");

@@ -20,6 +20,11 @@ Result<int> remove(const Options& options) {
     // All names are looked up first: a mistyped one removes nothing.
     std::vector<std::string> ids;
     for (const std::string& reference : options.runsets) {
+        if (reference == "last") {
+            return fail(Code::invalid,
+                        "remove takes no 'last': what is the newest may have changed since you "
+                        "looked; expected an id or a name (manometer list)");
+        }
         MANO_ASSIGN(std::string id, store.find(reference));
         ids.push_back(std::move(id));
     }

@@ -32,7 +32,7 @@ struct BuiltEntry {
     std::string release;
     std::string compiler;  // "gcc (Debian 12.2.0-14) 12.2.0, GNU ld …"
     std::string cc;        // the program: "gcc"
-    std::string source;    // "linux-source-7.3 7.3.4-1", "v7.3-12-g0123… of /home/me/linux"
+    std::string source;    // "linux-source-7.3 7.3.4-1", "v7.3-12-g0123… of ~/linux"
     std::map<std::string, std::string> packages;
     std::map<std::string, std::string> sha256;  // "config", "modules", "source", "patch 1: NAME" …
     std::vector<std::string> notes;

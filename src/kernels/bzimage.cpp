@@ -185,7 +185,7 @@ Result<std::string> extract_elf(std::string_view bytes, const BzImage& image, st
     }
     if (image.payload_size < 8 || image.payload_offset > bytes.size() ||
         image.payload_size > bytes.size() - image.payload_offset) {
-        return fail(Code::invalid, "the image's compressed kernel isn't all there");
+        return fail(Code::corrupt, "the image's compressed kernel isn't all there");
     }
     std::string_view payload = bytes.substr(static_cast<std::size_t>(image.payload_offset),
                                             static_cast<std::size_t>(image.payload_size));
@@ -206,7 +206,7 @@ Result<std::string> extract_elf(std::string_view bytes, const BzImage& image, st
     if (!has_at(payload, 0, "\x1f\x8b")) payload.remove_suffix(4);
     MANO_ASSIGN(std::string elf, decompress(payload, size, "the compressed kernel"));
     if (elf.size() != size) {
-        return fail(Code::invalid, "the compressed kernel unpacks to {} bytes instead of {}",
+        return fail(Code::corrupt, "the compressed kernel unpacks to {} bytes instead of {}",
                     elf.size(), size);
     }
     if (!is_elf_x86_64(elf)) {

@@ -30,7 +30,8 @@ Result<BzImage> parse_bzimage(std::string_view bytes);
 constexpr std::uint64_t kUnpackedLimit = std::uint64_t{1} << 30;
 
 // The uncompressed kernel (an ELF with, perhaps, relocations appended). Code::invalid with a
-// sentence on what is in the way; also when it would be larger than `limit` bytes.
+// sentence on what is in the way; also when it would be larger than `limit` bytes. Code::corrupt
+// when the compressed kernel is damaged: a guest couldn't unpack it either.
 Result<std::string> extract_elf(std::string_view bytes, const BzImage& image,
                                 std::uint64_t limit = kUnpackedLimit);
 

@@ -156,10 +156,15 @@ struct Unpacked {
     std::optional<std::string> config;
 };
 
-Unpacked unpack(std::string_view bytes, const BzImage& image) {
+// Code::invalid, as the rest of a sentence that begins with the path, for a damaged image: a guest
+// that doesn't boot from it would count against the kernel.
+Result<Unpacked> unpack(std::string_view bytes, const BzImage& image) {
     Unpacked out;
     out.entry.release = image.release;
     auto elf = extract_elf(bytes, image);
+    if (!elf && elf.error().code == Code::corrupt) {
+        return fail(Code::invalid, "is damaged: {}", elf.error().text());
+    }
     if (!elf) {
         out.entry.notes.push_back(fmt::format(
             "The kernel can't be taken out of its bzImage, so the guest unpacks it while booting: "
@@ -208,7 +213,7 @@ Result<ImageEntry> Cache::store_image(std::string_view bytes, std::string_view o
     MANO_ASSIGN(const Fd held, lock("image-" + id, options));
     if (auto there = image(id)) return std::move(*there);
     if (options.progress) options.progress("unpacking the kernel", 0, 0);
-    Unpacked made = unpack(bytes, parsed);
+    MANO_ASSIGN(Unpacked made, unpack(bytes, parsed));
     made.entry.origin = origin;
     MANO_ASSIGN(const WorkFolder work, WorkFolder::make(*this));
     const fs::path folder = work.path() / "image";

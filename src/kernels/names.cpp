@@ -139,7 +139,8 @@ Result<std::vector<Known>> list(const Options& options) {
             out.push_back(named(name, spec, options, cache));
         for (Known& one : cached(cache)) {
             const bool has_name = std::any_of(out.begin(), out.end(), [&](const Known& other) {
-                return !other.name.empty() && other.kernel.id == one.kernel.id;
+                return !other.name.empty() && other.kernel.id == one.kernel.id &&
+                       other.kernel.provenance.exact_spec == one.kernel.provenance.exact_spec;
             });
             if (!has_name) out.push_back(std::move(one));
         }

@@ -47,7 +47,7 @@ Status read_all(archive* reader, std::uint64_t limit, std::string_view what, std
     std::vector<char> block(kBlock);
     while (true) {
         const la_ssize_t got = archive_read_data(reader, block.data(), block.size());
-        if (got < 0) return fail(Code::invalid, "{}: {}", what, reason(reader));
+        if (got < 0) return fail(Code::corrupt, "{}: {}", what, reason(reader));
         if (got == 0) return {};
         into.append(block.data(), static_cast<std::size_t>(got));
         if (into.size() > limit) {

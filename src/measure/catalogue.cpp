@@ -139,15 +139,12 @@ constexpr std::array kFamilies{
     Entry{"meminfo.<key>", "bytes", kGauge, kNeither, kOneMiB, "/proc/meminfo, in bytes"},
     Entry{"stat.<key>", "ticks or count", kCounter, kNeither, 100,
           "/proc/stat; CPU times in clock ticks of 10 ms, as stat.cpu.user_ticks"},
-    Entry{"slab.<cache>.<key>", "count", kGauge, kNeither, 100, "/proc/slabinfo"},
     Entry{"tp.<name>", "count", kCounter, kNeither, 100,
           "hits of a tracepoint that the experiment names, summed over CPUs, after its filter"},
     Entry{"kmsg.<what>", "count", kCounter, kLower, 0,
           "warnings, bugs, oom_kills and hung_tasks in the guest's kernel log"},
     Entry{"cpu.<probe|load>.<key>", "us or count", kCounter, kNeither, 1000,
           "cpu.stat of the cgroup of the probe or of the pressure: CPU time used"},
-    Entry{"host.<what>", "count", kGauge, kNeither, 0,
-          "state of the host during the trial: load, pressure, steal"},
 };
 
 constexpr std::array kVmstat{

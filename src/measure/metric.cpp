@@ -297,7 +297,7 @@ std::optional<Metric> find_metric(std::string_view name) {
     if (head == "zoneinfo") return zoneinfo_metric(name);
     if (head == "stat") return stat_metric(name, rest);
     if (head == "meminfo") return meminfo_metric(name, rest);
-    for (const std::string_view plain : {"buddy.", "pagetype.", "slab.", "tp.", "kmsg.", "host."}) {
+    for (const std::string_view plain : {"buddy.", "pagetype.", "tp.", "kmsg."}) {
         if (name.starts_with(plain)) return make(family(plain), std::string(name));
     }
     return std::nullopt;

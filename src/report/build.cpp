@@ -233,6 +233,15 @@ void sort_rows(Sort sort, CaseReport& report) {
                      });
 }
 
+// No answer is not "no change": too few trials, values that aren't known, or a doubt.
+bool undecided(const MetricRow& row) {
+    return std::any_of(row.changes.begin(), row.changes.end(), [](const Change& change) {
+        const stats::Verdict verdict = change.verdict;
+        return verdict != stats::Verdict::no_change && verdict != stats::Verdict::better &&
+               verdict != stats::Verdict::worse;
+    });
+}
+
 void choose_shown(const plan::Plan& plan, const Options& options, CaseReport& report) {
     for (MetricRow& row : report.rows) {
         const bool changed =
@@ -256,6 +265,8 @@ void choose_shown(const plan::Plan& plan, const Options& options, CaseReport& re
             row.shown = true;
         } else if (row.below_floor) {
             ++report.hidden_below_floor;
+        } else if (!changed && undecided(row)) {
+            ++report.hidden_undecided;
         } else if (!changed) {
             ++report.hidden_unchanged;
         } else {

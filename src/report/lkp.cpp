@@ -190,6 +190,7 @@ std::string hidden(const CaseReport& report, std::size_t printed) {
         if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
     };
     add(report.hidden_unchanged, "without a change");
+    add(report.hidden_undecided, "without an answer");
     add(report.hidden_below_floor, "below their floor");
     if (!text.empty()) text += " (--all shows them)";
     add(report.hidden_unmatched, "that match no --metric");

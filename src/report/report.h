@@ -121,6 +121,7 @@ struct CaseReport {
     stats::Verdict verdict = stats::Verdict::inconclusive;
     std::uint64_t hidden_below_floor = 0;
     std::uint64_t hidden_unchanged = 0;
+    std::uint64_t hidden_undecided = 0;  // too few, unknown or inconclusive
     std::uint64_t hidden_unmatched = 0;  // left out by Options::metrics
 };
 

@@ -213,6 +213,7 @@ std::string hidden_words(const CaseReport& report, std::size_t cut) {
     };
     add(cut, "more changed");
     add(report.hidden_unchanged, "without a change");
+    add(report.hidden_undecided, "without an answer");
     add(report.hidden_below_floor, "below their floor");
     if (!text.empty()) text += " (--all shows them)";
     add(report.hidden_unmatched, "that match no --metric");
@@ -245,7 +246,8 @@ Lines table_lines(const ReportData& data, const CaseReport& report,
         });
     }
     // With --all the number is no secret: everything is shown.
-    const bool all = report.hidden_unchanged + report.hidden_below_floor == 0;
+    const bool all =
+        report.hidden_unchanged + report.hidden_undecided + report.hidden_below_floor == 0;
     const std::size_t most = all ? others.size() : std::min(others.size(), kMaxOthers);
     for (std::size_t i = 0; i < most; ++i)
         lines.others.push_back(make_line(*others[i], change, notes));

@@ -95,6 +95,10 @@ class Reader {
         }
         runset.plan = std::move(*plan);
         runset.plan_hash = look.text(8);
+        if (runset.plan_hash != plan::hash(runset.plan)) {
+            return damaged(database_, runset.id,
+                           "its plan isn't the one that was fixed before it ran (plan_hash)");
+        }
         return {};
     }
 

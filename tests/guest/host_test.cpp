@@ -53,6 +53,27 @@ TEST(Host, WallClock) {
     EXPECT_TRUE(folders_of(::getpid()).empty());
 }
 
+// A kernel that has mistaken the rate of its time stamp counter (on a busy host, a calibration is
+// all it takes) lives too fast: nothing that it measured can be used.
+TEST(Host, AClockThatRunsAway) {
+    OneTrial one(kKernel);
+    one.trial().probe.values = {60'000'000'000};
+    one.plan.shape.extra_cmdline = {"tsc_early_khz=100000"};
+    const auto record = record_of(one);
+    EXPECT_EQ(record.ending, Ending::harness_fault) << record.evidence;
+    EXPECT_EQ(standing(record.ending), Standing::spoiled);
+    EXPECT_PRED2(has, record.evidence, "clock ran too fast");
+}
+
+// What a guest is told about its counter keeps its clock to the host's.
+TEST(Host, GuestAndHostAgreeOnASecond) {
+    OneTrial one(kKernel);
+    one.trial().probe.values = {5'000'000'000};
+    const auto record = record_of(one);
+    ASSERT_EQ(record.ending, Ending::goodbye) << record.evidence;
+    EXPECT_GE(record.host_ns, 5'000'000'000U) << "five seconds of the guest's are no less here";
+}
+
 TEST(Host, QemuKilledInMidRun) {
     OneTrial one(kKernel);
     one.trial().probe.values = {kLong};

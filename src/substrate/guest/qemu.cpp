@@ -65,6 +65,11 @@ std::string kernel_command_line(const Launch& launch) {
         // came. On a busy host an emulated CPU may well not run for so long. (Exact mode's clock
         // stands still then; under KVM the kernel doesn't look.)
         line += " no_timer_check";
+        // See host_tsc_khz: an emulated CPU's time stamp counter is the host's. The kernel checks
+        // the rate later against another clock, and keeps ours when that check goes wrong.
+        if (launch.tsc_khz && !launch.kvm) {
+            line += fmt::format(" tsc=reliable tsc_early_khz={}", *launch.tsc_khz);
+        }
     }
     for (const std::string& word : launch.plan.shape.extra_cmdline)
         line += " " + word;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct Launch {
     const plan::Arm& arm;
     const kernels::Kernel& kernel;
     bool kvm = false;
+    std::optional<std::uint64_t> tsc_khz;  // the host's time stamp counter, where it has one
     unsigned hz = 250;            // the kernel's CONFIG_HZ (Debian's, where it isn't known)
     std::filesystem::path image;  // initramfs
     std::filesystem::path log;    // the record log's file

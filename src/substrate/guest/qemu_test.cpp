@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/units.h"
+#include "substrate/guest/host_clock.h"
 
 namespace mano::substrate::guest {
 namespace {
@@ -29,6 +30,7 @@ struct Setting {
                 .arm = arm,
                 .kernel = kernel,
                 .kvm = kvm,
+                .tsc_khz = tsc_khz,
                 .image = "/run/image",
                 .log = log,
                 .log_bytes = 1 << 20,
@@ -51,6 +53,7 @@ struct Setting {
     kernels::Kernel kernel;
     std::filesystem::path log = "/run/log";
     bool kvm = false;
+    std::optional<std::uint64_t> tsc_khz;
 };
 
 TEST(CommandLine, NoNetworkNoDiskNoHostFolderAndASandbox) {
@@ -119,6 +122,28 @@ TEST(CommandLine, Accelerators) {
     setting.kvm = true;
     EXPECT_EQ(setting.after("-accel"), "kvm");
     EXPECT_EQ(setting.after("-cpu"), "host");
+}
+
+// An emulated CPU's time stamp counter is the host's; exact mode has a clock of its own, and KVM
+// tells its guests itself.
+TEST(CommandLine, AnEmulatedGuestIsToldTheRateOfItsCounter) {
+    Setting setting;
+    EXPECT_THAT(setting.after("-append"), Not(HasSubstr("tsc"))) << "nobody knows it";
+    setting.tsc_khz = 2300000;
+    EXPECT_THAT(setting.after("-append"), HasSubstr(" tsc=reliable tsc_early_khz=2300000"));
+    setting.kvm = true;
+    EXPECT_THAT(setting.after("-append"), Not(HasSubstr("tsc")));
+    setting.kvm = false;
+    setting.plan.exact = true;
+    EXPECT_THAT(setting.after("-append"), Not(HasSubstr("2300000")));
+}
+
+TEST(HostClock, TheCountersRateIsStable) {
+    const auto khz = host_tsc_khz();
+    if (!khz) GTEST_SKIP() << "this host has no time stamp counter with one rate";
+    EXPECT_EQ(*khz % 1000, 0U);
+    EXPECT_GE(*khz, 100'000U);
+    EXPECT_EQ(khz, host_tsc_khz());
 }
 
 TEST(CommandLine, ExactModeHasNothingOfTheHost) {

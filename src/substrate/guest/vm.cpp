@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,19 +16,13 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "substrate/guest/console.h"
+#include "substrate/guest/host_clock.h"
 #include "substrate/guest/qmp.h"
 
 namespace mano::substrate::guest {
 namespace {
 
 using measure::Ending;
-
-std::uint64_t host_now_ns() {
-    timespec now = {};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 struct Socket {
     Fd ours;
@@ -130,6 +123,7 @@ class Follower {
         return true;
     }
     std::string where() const;
+    bool runs_away(std::uint64_t guest_ns);
 
     const Guest& guest_;
     Child child_;
@@ -141,6 +135,7 @@ class Follower {
     std::uint64_t beat_ns_;
     std::uint64_t waited_at_beat_ns_ = 0;
     std::uint64_t last_beat_ = 0;
+    std::uint64_t hello_guest_ns_ = 0;
     std::string console_bytes_;
     std::string said_;
     bool told_ = false;  // the agent told how the trial ended
@@ -187,6 +182,7 @@ bool Follower::read_log() {
                 return end(Ending::log_torn, "the record log doesn't begin with a hello");
             }
             life_.boot_ns = host_now_ns() - start_ns_;
+            hello_guest_ns_ = (*frame)->guest_ns;
             if (guest_.only_hello) return end(Ending::goodbye, {});
         }
         if ((*frame)->type == wire::FrameType::ending) {
@@ -198,14 +194,31 @@ bool Follower::read_log() {
             life_.ending = static_cast<Ending>(told->ending);
             life_.evidence = clean(told->evidence);
         }
+        const std::uint64_t guest_ns = (*frame)->guest_ns;
         life_.frames.push_back(std::move(**frame));
         if (!reader_.said_goodbye()) continue;
+        if (runs_away(guest_ns)) return true;
         if (reader_.lost_frames() > 0) {
             return end(Ending::log_full, fmt::format("the record log was full: {} records are lost",
                                                      reader_.lost_frames()));
         }
         return told_ || end(Ending::goodbye, {});
     }
+}
+
+// A guest can't live longer than it has run on the host. Where its clock says so (its kernel has
+// mistaken the rate of its time stamp counter), every time and limit in the trial is wrong. true:
+// that is how the trial ended. Exact mode's clock isn't the host's.
+bool Follower::runs_away(std::uint64_t guest_ns) {
+    if (guest_.plan.exact || guest_ns <= hello_guest_ns_) return false;
+    constexpr double kSlackNs = 2e9;
+    const auto lived = static_cast<double>(guest_ns - hello_guest_ns_);
+    const auto host = static_cast<double>(host_now_ns() - start_ns_);
+    if (lived <= 1.25 * host + kSlackNs) return false;
+    return end(Ending::harness_fault,
+               fmt::format("the guest's clock ran too fast: {:.1f} s since its hello, in a trial "
+                           "that took {:.1f} s on the host; none of its times can be trusted",
+                           lived / 1e9, host / 1e9));
 }
 
 bool Follower::judge_exit(const Exit& exit) {
@@ -382,6 +395,7 @@ Result<Life> live(const Guest& guest, const std::function<void(std::string_view)
                         .arm = guest.arm,
                         .kernel = guest.kernel,
                         .kvm = guest.kvm,
+                        .tsc_khz = host_tsc_khz(),
                         .hz = config_hz(guest.kernel),
                         .image = folder.path() / "image",
                         .log = folder.path() / "log",
