@@ -99,7 +99,7 @@ constexpr std::string_view kFooter =
     "  manometer compare last --format lkp --rule lkp\n"
     "  manometer compare last --format gobench --all > run.txt && benchstat -col arm run.txt\n"
     "  manometer compare last --json | jq .verdict\n"
-    "\nExit codes, as those of run: 0 no regression; 1 usage, or no such run set; 2 the store "
+    "\nExit codes: as of run: 0 no regression; 1 usage, or no such run set; 2 the store "
     "can't\nbe read; 3 no answer; 4 regression.\n";
 
 }  // namespace
