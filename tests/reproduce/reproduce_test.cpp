@@ -21,8 +21,7 @@ plan::Plan plan_of(const std::string& name) {
     EXPECT_TRUE(experiment) << name;
     experiment::PlanOptions options;
     options.arms = {{"a", "debian:7.3", {}, {}}};
-    options.command = name == "command" ? R"(echo "a\b" */ ?\?/ 'x')"
-                                        : "";
+    options.command = name == "command" ? R"(echo "a\b" */ ?\?/ 'x')" : "";
     auto plan = experiment::make_plan(*experiment, options);
     if (plan) return std::move(*plan);
     ADD_FAILURE() << name << ": " << plan.error().text();
