@@ -5,6 +5,13 @@
 
 namespace mano::interchange {
 
+Node::Node() = default;
+Node::Node(const Node& other) = default;
+Node::Node(Node&& other) noexcept = default;
+Node& Node::operator=(const Node& other) = default;
+Node& Node::operator=(Node&& other) noexcept = default;
+Node::~Node() = default;
+
 const Node* Node::find(std::string_view key) const {
     const auto found = std::find_if(members.begin(), members.end(),
                                     [&](const auto& member) { return member.first == key; });

@@ -24,6 +24,14 @@ struct Node {
     std::vector<Node> items;
     std::vector<std::pair<std::string, Node>> members;  // in the order of the file
 
+    // Not in the header: a pair with a Node needs a Node that is complete.
+    Node();
+    Node(const Node& other);
+    Node(Node&& other) noexcept;
+    Node& operator=(const Node& other);
+    Node& operator=(Node&& other) noexcept;
+    ~Node();
+
     // nullptr: not there, or this is no map.
     const Node* find(std::string_view key) const;
     bool is(Kind wanted) const { return kind == wanted; }
