@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Any bytes as a file of any tool: an error that names its place, or a consistent run set that the
-// report and every format take. The first byte chooses the importer.
+// Any bytes as a file of any tool: an error that names its place, or a consistent run set. The
+// first byte chooses the importer.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
 #include "interchange/interchange.h"
-#include "report/renderers.h"
 
 namespace {
 
@@ -41,13 +40,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     check(*imported);
-    // Large tables cost time and show nothing new.
-    constexpr std::size_t kSmall = 4096;
-    if (size > kSmall) return 0;
-    const auto runset = mano::interchange::as_runset(*imported);
-    const auto report = mano::report::build(runset, {});
-    if (!report) std::abort();
-    for (const auto& each : mano::report::renderers())
-        (void)each.render(*report, runset, {});
+    // Reading back what was imported; the report on it is left to the unit tests
+    // (hostile_test.cpp): its simulations take seconds an input here.
+    if (mano::interchange::as_runset(*imported).trials.size() != imported->records.size()) {
+        std::abort();
+    }
     return 0;
 }
