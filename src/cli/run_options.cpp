@@ -168,6 +168,7 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
                    "a built-in name (manometer experiments) or a path to a .toml file");
     app.add_option("-k,--kernel", options.kernels,
                    "an arm; the first is the base. SPEC: debian:7.3, debian:7.3.4-rt, "
+                   "source:7.3[+FILE.patch] and tree:DIR[@REV] (built here), "
                    "a path to a bzImage[,modules=DIR][,config=FILE], or a name from `kernel add`")
         ->allow_extra_args(false);
     app.add_option("--arm", options.arms,

@@ -143,7 +143,11 @@ Status take_version(std::string_view rest, LabSpec& out, std::string_view spec,
         out.version += "+" + pieces[used];
         ++used;
     }
-    if (!version_shaped(out.version)) {
+    // Linux says 7.3-rc7, Debian 7.3~rc7.
+    if (const std::size_t rc = out.version.find("-rc"); rc != std::string::npos) {
+        out.version[rc] = '~';
+    }
+    if (!version_shaped(out.version) || out.version.find("-rc") != std::string::npos) {
         return fail(Code::invalid, "'{}': '{}' is no version such as 7.3 or 7.3.4; {}", spec,
                     out.version, kExpected);
     }
@@ -152,10 +156,6 @@ Status take_version(std::string_view rest, LabSpec& out, std::string_view spec,
             return fail(Code::invalid, "'{}': write ',{}' in place of '-{}': source:7.3,{}", spec,
                         flavour, flavour, flavour);
         }
-    }
-    // Linux says 7.3-rc7, Debian 7.3~rc7.
-    if (const std::size_t rc = out.version.find("-rc"); rc != std::string::npos) {
-        out.version[rc] = '~';
     }
     pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(used));
     MANO_ASSIGN(out.patches, take_patches(pieces, spec, exists));

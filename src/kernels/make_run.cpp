@@ -71,8 +71,8 @@ class Follower {
             if (objects_ == 1) first_object_ = Clock::now();
             last_object_ = Clock::now();
             phase_ = "compiling";
-        } else if (starts_with_any(text, {"  LD      vmlinux", "  LD      .tmp_vmlinux", "  KSYMS ",
-                                          "  OBJCOPY", "  SORTTAB"})) {
+        } else if (starts_with_any(text,
+                                   {"  LD      vmlinux", "  LD      .tmp_vmlinux", "  KSYMS "})) {
             phase_ = "linking";
         } else if (starts_with_any(text, {"  GZIP ", "  ZOFFSET", "  BUILD "})) {
             phase_ = "compressing";
