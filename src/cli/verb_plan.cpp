@@ -273,6 +273,7 @@ Result<int> show_plan(const Options& options, const Call& call) {
     plan::Plan& plan = planned.plan;
     MANO_ASSIGN(const std::vector<ArmKernel> kernels, look_for_kernels(plan));
     std::vector<std::string> ids;
+    ids.reserve(kernels.size());
     for (const ArmKernel& each : kernels)
         ids.push_back(each.kernel ? each.kernel->id : "");
     separate_equal_arms(options.run, plan, ids);
