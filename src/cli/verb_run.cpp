@@ -147,6 +147,7 @@ Result<int> start(Session& session, Planned planned, const std::vector<std::stri
                 resolve_arms(plan, kernel_options(session.progress)));
     session.progress.clear();
     std::vector<std::string> ids;
+    ids.reserve(kernels.size());
     for (const kernels::Kernel& kernel : kernels)
         ids.push_back(kernel.id);
     separate_equal_arms(session.options.run, plan, ids);
