@@ -73,6 +73,14 @@ bool probe_ended_badly() {
     return refused || agent.probe.kill_signal != 0 || agent.probe.exit_status != 0;
 }
 
+// Each worker writes its time last.
+bool probe_has_told() {
+    bool told = agent.probe.kill_signal == 0;
+    for (unsigned i = 0; i < agent.probe.size; ++i)
+        told = told && agent.probe.block->workers[i].time_ns != 0;
+    return told;
+}
+
 // Workers of the pressure that are gone went before the probe did (the OOM killer prefers them), so
 // that is how the trial ended, whatever became of the probe. A killed process with much memory
 // takes a moment to be gone.
@@ -161,8 +169,9 @@ bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t i
                            " ms of guest time"));
         return false;
     }
-    // A worker that was killed has told nothing of itself, or only of its beginning.
-    if (probe_ended_badly()) {
+    // A worker that was killed has told nothing of itself, or only of its beginning. One that was
+    // refused something has told what.
+    if (!probe_has_told()) {
         agent.log.loss("probe", 1,
                        "a process of the probe ended badly: its times and counts aren't known");
     } else {
