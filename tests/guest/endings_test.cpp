@@ -90,6 +90,7 @@ TEST(Endings, ProbeKilledByTheOomKiller) {
     one.program("eat 4096");
     const auto record = record_of(one);
     EXPECT_EQ(record.ending, Ending::probe_oom_killed) << record.evidence;
+    EXPECT_FALSE(value(record, "probe.time_ns", 0)) << "unknown, which is not 0";
     EXPECT_EQ(standing(record.ending), Standing::failed);
     EXPECT_HAS(record.evidence, "OOM killer");
     EXPECT_HAS(record.console, "Out of memory: Killed process");
