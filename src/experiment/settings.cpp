@@ -325,6 +325,11 @@ void check_buffers(const Draft& draft, std::vector<std::string>& out) {
         if (!load.text.empty() && !is_made_of(load.text, "-.", 64)) {
             out.emplace_back("probe.pmu: expected the name of a PMU, letters, digits and _-.");
         }
+        if (number("linger") >= draft.trial.probe_limit_ns) {
+            out.emplace_back(
+                "run.probe_limit: not longer than probe.linger, every iteration would count as "
+                "hung");
+        }
         if (number("watermark") > number("size")) {
             out.emplace_back("probe.watermark: more than probe.size is never reached");
         }

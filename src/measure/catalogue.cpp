@@ -118,9 +118,9 @@ constexpr std::array kFamilies{
           "pieces of 2^K contiguous pages that the probe's buffers were made of"},
     Entry{"probe.errno.<ENOMEM|EPERM|EACCES|EINVAL|other>", "count", kCounter, kLower, 0,
           "buffers that the kernel refused with that error"},
-    Entry{"probe.blocks.<before|held|after>.order<K>", "count", kGauge, kNeither, kFewEvents,
+    Entry{"probe.blocks.<before|held|after|later>.order<K>", "count", kGauge, kNeither, kFewEvents,
           "free blocks of 2^K pages before an iteration's first buffer, with its first round's "
-          "buffers held, and after the last was given back"},
+          "buffers held, just after the last was given back, and after the probe's `linger`"},
     Entry{"vmstat.<key>", "pages or count", kCounter, kNeither, 100,
           "/proc/vmstat; nr_* are states in pages, the others count up"},
     Entry{"mthp.<size>kB.<stat>", "count", kCounter, kNeither, kFewEvents,

@@ -88,7 +88,7 @@ std::optional<Metric> probe_metric(std::string_view name, std::string_view rest)
     const bool chunks = what.head == "chunks" && is_order(what.tail);
     const bool errors = what.head == "errno" &&
                         is_one_of(what.tail, {"ENOMEM", "EPERM", "EACCES", "EINVAL", "other"});
-    const bool blocks = what.head == "blocks" && is_one_of(of.head, {"before", "held", "after"}) &&
+    const bool blocks = what.head == "blocks" && is_one_of(of.head, {"before", "held", "after", "later"}) &&
                         is_order(of.tail);
     if (!chunks && !errors && !blocks) return std::nullopt;
     return make(family("probe." + std::string(what.head) + "."), std::string(name));

@@ -156,6 +156,10 @@ constexpr std::array kAux{
              "false: as user 65534 without capabilities. The kernel then opens events of whole "
              "CPUs only with guest.sysctl.kernel.perf_event_paranoid=0, and counts mapped pages "
              "against kernel.perf_event_mlock_kb"},
+    ParamDef{"linger", kDuration, "ns", 0, 0, 600 * kSecond,
+             "after an iteration's last release, how long it waits before free blocks are counted "
+             "once more (probe.blocks.later); 0 for not at all. Released pages stay on the CPUs' "
+             "own lists at first"},
 };
 
 constexpr std::array kPressures{

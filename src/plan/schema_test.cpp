@@ -80,7 +80,7 @@ TEST(Schema, PositionsAreFixed) {
     EXPECT_EQ(names(LoadId::packet_ring), "rings size block rounds ");
     EXPECT_EQ(names(LoadId::io_uring_ring), "rings entries sqe128 rounds ");
     EXPECT_EQ(names(LoadId::aux),
-              "pmu capability size data_pages overwrite watermark rounds privileged ");
+              "pmu capability size data_pages overwrite watermark rounds privileged linger ");
     // Held as places: these words never move.
     ASSERT_EQ(find_load(LoadId::aux)->params[1].choices.size(), 4u);
     EXPECT_EQ(find_load(LoadId::aux)->params[1].choices[0], "pages");

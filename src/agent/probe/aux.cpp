@@ -28,6 +28,7 @@ enum Param : std::size_t {
     kWatermark,
     kRounds,
     kPrivileged,
+    kLinger,
 };
 enum Step : std::uint32_t { kDrop, kOpen, kMapData, kMapAux };
 constexpr const char* kSteps[] = {"giving up its privileges", "perf_event_open of a CPU's event",
@@ -263,7 +264,13 @@ int aux_work(Agent& agent, unsigned index) {
     for (std::uint64_t round = 0; round < rounds && agent.probe.block->stop == 0; ++round)
         one_round(task, round == 0, cell, figures, memory, rng);
     memory.look(figures, Point::after);
-    return finish_buffers(agent, cell, start);
+    const int done = finish_buffers(agent, cell, start);
+    const auto linger = static_cast<std::uint64_t>(load.value(kLinger));
+    if (linger > 0) {
+        sleep_ns(linger);
+        memory.look(figures, Point::later);
+    }
+    return done;
 }
 
 }  // namespace mano::agent

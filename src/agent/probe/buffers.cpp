@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kRefusalNames[kRefusals] = {"ENOMEM", "EPERM", "EACCES", "EINVAL",
                                                        "other"};
-constexpr std::string_view kPointNames[kPoints] = {"before", "held", "after"};
+constexpr std::string_view kPointNames[kPoints] = {"before", "held", "after", "later"};
 constexpr unsigned kReportedOrders = 11;  // 0 to 10: the largest block of any kernel on x86
 
 // The next word of a text, which is shortened; blanks separate words, line ends don't.

@@ -15,8 +15,8 @@ enum class Refusal : std::uint8_t { no_memory, not_permitted, no_access, invalid
 constexpr std::size_t kRefusals = static_cast<std::size_t>(Refusal::count);
 
 // When free memory was looked at: before an iteration's first buffer, with all of the first round's
-// buffers held, after the last was given back.
-enum class Point : std::uint8_t { before, held, after, count };
+// buffers held, just after the last was given back, and after the probe's `linger`.
+enum class Point : std::uint8_t { before, held, after, later, count };
 constexpr std::size_t kPoints = static_cast<std::size_t>(Point::count);
 
 struct Timed {
