@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 #include "agent/agent.h"
@@ -129,18 +131,39 @@ std::uint64_t own_faults() {
     return static_cast<std::uint64_t>(usage.ru_minflt + usage.ru_majflt);
 }
 
+// The first and the last byte of the process's own data, from the linker; the stack's, from libc.
+extern "C" char __data_start[];     // NOLINT(bugprone-reserved-identifier)
+extern "C" char _end[];             // NOLINT(bugprone-reserved-identifier)
+extern "C" void* __libc_stack_end;  // NOLINT(bugprone-reserved-identifier)
+
+// Writes what stands there already to each page of [begin, end) that is resident. `end - begin` is
+// at most 4096 pages.
+void own_range(std::uintptr_t begin, std::uintptr_t end) {
+    static unsigned char resident[4096];
+    const std::uintptr_t step = agent.page_bytes;
+    begin &= ~(step - 1);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    if (::mincore(reinterpret_cast<void*>(begin), end - begin, resident) != 0) return;
+    for (std::size_t i = 0; begin + i * step < end && i < sizeof resident; ++i) {
+        if ((resident[i] & 1) == 0) continue;
+        // NOLINTNEXTLINE(performance-no-int-to-ptr)
+        auto* byte = reinterpret_cast<volatile char*>(begin + i * step);
+        *byte = *byte;
+    }
+}
+
 // A fork leaves PID 1's own pages to be copied at their next write. That is done here, so that it
-// doesn't happen between the readings.
+// doesn't happen between the readings: data, what libc keeps for the thread (errno), and the stack
+// with as much below as a reading may use. (A stack reaches 128 KiB down from the first: the
+// kernel's setup_arg_pages().)
 void own_pages_again() {
-    constexpr std::size_t kStackBytes = 8192;
-    constexpr std::size_t kStep = 4096;
-    volatile char stack[kStackBytes];
-    for (std::size_t at = 0; at < sizeof stack; at += kStep)
-        stack[at] = 0;
-    auto* state = reinterpret_cast<volatile char*>(&agent);
-    for (std::size_t at = 0; at < sizeof agent; at += kStep)
-        state[at] = state[at];
-    state[sizeof agent - 1] = state[sizeof agent - 1];
+    constexpr std::uintptr_t kBelow = 64 * 1024;
+    own_range(reinterpret_cast<std::uintptr_t>(__data_start),
+              reinterpret_cast<std::uintptr_t>(_end));
+    const auto thread = reinterpret_cast<std::uintptr_t>(&errno);
+    own_range(thread, thread + 1);
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    own_range(here - kBelow, reinterpret_cast<std::uintptr_t>(__libc_stack_end));
 }
 
 bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t iteration) {

@@ -77,10 +77,10 @@ TEST_F(LooksTest, AResumedRunLooksAgain) {
     FakeSubstrate fake;
     Options options;
     options.enough = [](std::uint32_t) -> Result<bool> { return false; };
-    options.stop = [&] { return fake.order.size() >= 6; };
+    options.stop = [&] { return fake.begun() >= 6; };
     fake.behave = [&](const substrate::TrialRequest&, TrialRecord record,
                       const std::function<bool()>& stop) -> Result<TrialRecord> {
-        if (fake.order.size() >= 6) return wait_for_stop(stop);
+        if (fake.begun() >= 6) return wait_for_stop(stop);
         return record;
     };
     const auto first = go(store, id, fake, options);

@@ -45,6 +45,12 @@ class FakeSubstrate : public substrate::Substrate {
     std::vector<std::uint32_t> order;
     int most_at_once = 0;
 
+    // While workers run, `order` is theirs: how many trials have begun so far.
+    std::size_t begun() {
+        const std::lock_guard guard(mutex);
+        return order.size();
+    }
+
     static TrialRecord record_of(const plan::PlannedTrial& trial) {
         Rng rng = Rng(trial.seed).split(trial.arm * 100 + trial.case_);
         TrialRecord record;

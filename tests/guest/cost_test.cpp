@@ -26,6 +26,15 @@ TEST(Cost, IdleAgentFaultsNothing) {
     expect_little(one);
 }
 
+// With a CPU to spare the workers are ready before the agent looks: it then goes a way through its
+// code, with an errno on it, for the first time after the readings began.
+TEST(Cost, AgentWithCpusToSpareFaultsNothing) {
+    OneTrial one("debian:7.3");
+    one.plan.shape.cpus = 4;
+    one.trial().iterations = 10;
+    expect_little(one);
+}
+
 TEST(Cost, AgentUnderPressureFaultsNothing) {
     OneTrial one("debian:7.3");
     plan::TrialPlan& trial = one.trial();
