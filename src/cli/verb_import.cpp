@@ -21,20 +21,59 @@ struct Options {
     bool json = false;
 };
 
-// The contract: these keys and no others.
+// Of a latency tracer's text.
+json to_json(const trace::LatencyTrace& trace) {
+    const auto text_or_null = [](const std::string& text) {
+        return text.empty() ? json(nullptr) : json(text);
+    };
+    return {{"tracer", trace.tracer},
+            {"kernel", text_or_null(trace.kernel)},
+            {"latency_us", trace.latency_us},
+            {"cpu", trace.cpu ? json(*trace.cpu) : json(nullptr)},
+            {"task", text_or_null(trace.task)},
+            {"priority", trace.rt_priority ? json(*trace.rt_priority) : json(nullptr)},
+            {"culprit", trace.culprit ? json(*trace.culprit) : json(nullptr)},
+            {"culprit_task", text_or_null(trace.culprit_task)},
+            {"stack", trace.stack},
+            {"flags", text_or_null(trace.flags)}};
+}
+
+std::string to_text(const trace::LatencyTrace& trace) {
+    std::string text = fmt::format("{} of {}: {} waited {} us", trace.tracer,
+                                   trace.kernel.empty() ? "an unnamed kernel" : trace.kernel,
+                                   trace.task.empty() ? "a task" : trace.task, trace.latency_us);
+    if (trace.culprit)
+        text += fmt::format(", {} in {}", trace.culprit_task, *trace.culprit);
+    else
+        text += ", for whom isn't known";
+    return text + "\n";
+}
+
+// The contract: these keys and no others; "traces" of ftrace only.
 json to_json(const std::string& id, const interchange::Imported& imported) {
     json losses = json::array();
     for (const interchange::Lost& lost : imported.losses) {
         losses.push_back({{"line", lost.line}, {"column", lost.column}, {"meaning", lost.meaning}});
     }
-    return {{"format", imported.format},   {"runset", id},          {"arms", imported.arms},
-            {"metrics", imported.metrics}, {"rows", imported.rows}, {"losses", losses}};
+    json shown = {{"format", imported.format},   {"runset", id},          {"arms", imported.arms},
+                  {"metrics", imported.metrics}, {"rows", imported.rows}, {"losses", losses}};
+    if (imported.traces.empty()) return shown;
+    json traces = json::array();
+    for (const trace::LatencyTrace& trace : imported.traces)
+        traces.push_back(to_json(trace));
+    shown["traces"] = traces;
+    return shown;
 }
 
 std::string to_text(const std::string& id, const interchange::Imported& imported) {
     constexpr std::size_t kShown = 10;
     std::string text = fmt::format("run set {}: {} rows, {} arms, {} metrics\n", id, imported.rows,
                                    imported.arms.size(), imported.metrics.size());
+    for (std::size_t i = 0; i < imported.traces.size() && i < kShown; ++i)
+        text += to_text(imported.traces[i]);
+    if (imported.traces.size() > kShown)
+        text += fmt::format("and {} more traces (--json lists them)\n",
+                            imported.traces.size() - kShown);
     for (std::size_t i = 0; i < imported.losses.size() && i < kShown; ++i) {
         const interchange::Lost& lost = imported.losses[i];
         text += lost.line == 0
@@ -119,6 +158,7 @@ std::string import_footer() {
            "  manometer import hyperfine before=old.json after=new.json\n"
            "  manometer import stress-ng --arm 7.1 run1.yaml run2.yaml run3.yaml\n"
            "  manometer import lkp /result/vm-scalability && manometer compare last --rule lkp\n"
+           "  manometer import ftrace before=one.trace after=two.trace --json\n"
            "  manometer import lkp robot-mail.txt && manometer compare last --format lkp\n"
            "\nExit codes: 0; 1 the file can't be understood; 2 the store can't be written.\n";
 }

@@ -251,6 +251,7 @@ Result<Imported> Draft::finish() {
     imported.metrics = std::move(metrics_);
     imported.losses = std::move(losses_);
     imported.lost = lost_;
+    imported.traces = std::move(traces_);
     if (lost_ > imported.losses.size()) {
         imported.losses.push_back(
             {0, 0, fmt::format("and {} more losses", lost_ - imported.losses.size())});

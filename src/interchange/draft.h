@@ -88,6 +88,7 @@ class Draft {
     void fact(std::uint32_t trial, std::string key, std::string value);
     void lose(Place place, std::string meaning);
     void remark(std::string text) { remarks_.push_back(std::move(text)); }
+    void add_trace(trace::LatencyTrace trace) { traces_.push_back(std::move(trace)); }
     void count_row() { ++rows_; }
     std::uint64_t rows() const { return rows_; }
     void set_rows(std::uint64_t rows) { rows_ = rows; }
@@ -121,6 +122,7 @@ class Draft {
     std::uint64_t lost_ = 0;
     std::uint64_t rows_ = 0;
     std::vector<std::string> remarks_;
+    std::vector<trace::LatencyTrace> traces_;
 };
 
 constexpr std::string_view kFailedMetric = "trial.failed";

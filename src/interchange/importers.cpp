@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxInputBytes = std::size_t{512} << 20;
 
-constexpr std::array<Importer, 8> kImporters{{
+constexpr std::array<Importer, 9> kImporters{{
     {"csv", "", "long CSV, as export csv writes it", read_csv},
     {"lkp", "lkp-tests", "LKP: result trees, stats.json, matrix.json, a mail with its table",
      read_lkp},
@@ -23,6 +23,7 @@ constexpr std::array<Importer, 8> kImporters{{
     {"hyperfine", "", "hyperfine --export-json FILE", read_hyperfine},
     {"google-benchmark", "gbench", "Google Benchmark's JSON", read_google_benchmark},
     {"gobench", "benchstat", "Go's benchmark text", read_go_benchmark},
+    {"ftrace", "latency-trace", "a latency tracer's trace (wakeup_rt, irqsoff, ...)", read_ftrace},
 }};
 
 std::string stem_of(const std::string& path) {

@@ -19,6 +19,7 @@ Status read_perf_stat(const Source& source, Draft& draft);
 Status read_hyperfine(const Source& source, Draft& draft);
 Status read_google_benchmark(const Source& source, Draft& draft);
 Status read_go_benchmark(const Source& source, Draft& draft);
+Status read_ftrace(const Source& source, Draft& draft);
 
 // The files of an LKP result tree below `path`, or the file itself.
 Result<std::vector<Source>> find_lkp_files(const std::string& path,

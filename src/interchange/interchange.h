@@ -17,6 +17,7 @@
 #include "plan/plan.h"
 #include "report/report.h"
 #include "store/store.h"
+#include "trace/latency_text.h"
 
 namespace mano::interchange {
 
@@ -51,6 +52,7 @@ struct Imported {
     std::uint64_t rows = 0;                     // of a table; elsewhere the values read
     std::vector<Lost> losses;  // at most kMaxLosses of them, then one that counts the others
     std::uint64_t lost = 0;    // all of them
+    std::vector<trace::LatencyTrace> traces;  // of ftrace: what each trace says, in order
 };
 constexpr std::size_t kMaxLosses = 1000;
 
