@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/file.h"
@@ -85,6 +86,21 @@ int exit_code_of(const Error& error) {
             return 3;
     }
     return 3;
+}
+
+bool terminal_takes_utf8() {
+    if (::isatty(STDOUT_FILENO) != 1) return false;
+    // The first that is set and not empty decides, as setlocale(3) has it.
+    for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+        const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+        if (value == nullptr || *value == '\0') continue;
+        std::string locale(value);
+        std::transform(locale.begin(), locale.end(), locale.begin(),
+                       [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+        return locale.find("utf-8") != std::string::npos ||
+               locale.find("utf8") != std::string::npos;
+    }
+    return false;
 }
 
 std::string printable(std::string_view text) {

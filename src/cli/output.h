@@ -25,6 +25,10 @@ void complain(const Error& error);
 // all others 3.
 int exit_code_of(const Error& error);
 
+// Standard output is a terminal whose locale says UTF-8. Elsewhere (mails, files, pipes) plots keep
+// to ASCII.
+bool terminal_takes_utf8();
+
 // Control characters but the line feed become '?', so that a guest can't steer the terminal.
 std::string printable(std::string_view text);
 

@@ -43,6 +43,10 @@ std::string missing_preconditions(const report::ReportData& data) {
 
 }  // namespace
 
+report::Charset charset() {
+    return terminal_takes_utf8() ? report::Charset::utf8 : report::Charset::ascii;
+}
+
 void declare_format(CLI::App& app, FormatOptions& options) {
     app.add_option("--format", options.format, format_names() + " (docs/formats)");
     app.add_flag("--json", options.json, "the same as --format json");
@@ -60,8 +64,8 @@ Result<Format> chosen_format(const FormatOptions& options) {
                 near.empty() ? "" : "; did you mean '" + near + "'?");
 }
 
-Result<int> print_result(const store::RunSet& runset, const report::Options& options,
-                         Format format) {
+Result<int> print_result(const store::RunSet& runset, const report::Options& options, Format format,
+                         bool plot) {
     report::Options how = options;
     // With one arm nothing has changed, so "the changed others" would be a thousand rows.
     const bool table = format->name == "text" || format->name == "markdown";
@@ -73,6 +77,11 @@ Result<int> print_result(const store::RunSet& runset, const report::Options& opt
     if (format->name == "text") MANO_TRY(print(missing_preconditions(data)));
     MANO_ASSIGN(const std::string text, format->render(data, runset, how));
     MANO_TRY(print(text));
+    if (plot) {
+        // Where nothing is judged (an import), what is shown is all there is to draw.
+        const bool others = !options.metrics.empty() || runset.plan.key_metrics.empty();
+        MANO_TRY(print(report::render_plots(data, charset(), others)));
+    }
     return report::exit_code(data);
 }
 

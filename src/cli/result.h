@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "report/plot.h"
 #include "report/renderers.h"
 #include "report/report.h"
 #include "store/store.h"
@@ -23,11 +24,15 @@ struct FormatOptions {
     std::string format = "text";
     bool json = false;
 };
+// Of plots on standard output.
+report::Charset charset();
+
 void declare_format(CLI::App& app, FormatOptions& options);
 Result<Format> chosen_format(const FormatOptions& options);
 
-// Prints the comparison and returns its exit code: 0, 3 or 4.
-Result<int> print_result(const store::RunSet& runset, const report::Options& options,
-                         Format format);
+// Prints the comparison and returns its exit code: 0, 3 or 4. `plot`: also the plots of the metrics
+// that are judged, and of those that the options name.
+Result<int> print_result(const store::RunSet& runset, const report::Options& options, Format format,
+                         bool plot = false);
 
 }  // namespace mano::cli

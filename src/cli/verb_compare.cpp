@@ -22,6 +22,7 @@ struct Options {
     bool all = false;
     bool changed = false;
     bool force = false;
+    bool plot = false;
 };
 
 // One of a few words; the error names them.
@@ -70,6 +71,12 @@ Result<report::Options> report_options(const Options& options) {
 Result<int> compare(const Options& options) {
     MANO_ASSIGN(const Format format, chosen_format(options.format));
     MANO_ASSIGN(report::Options how, report_options(options));
+    if (options.plot && format->name != "text") {
+        return fail(Code::invalid,
+                    "--plot draws below the text table: leave out --format {}, or use `manometer "
+                    "report` for pictures in a page",
+                    format->name);
+    }
     MANO_ASSIGN(store::Store store, store::Store::open(store_path(options.store), true));
     std::vector<store::RunSet> runsets;
     for (const std::string& reference : options.runsets) {
@@ -83,9 +90,9 @@ Result<int> compare(const Options& options) {
     }
     const auto aa = find_aa(store, runsets.front());
     how.aa = aa ? &*aa : nullptr;
-    if (runsets.size() == 1) return print_result(runsets.front(), how, format);
+    if (runsets.size() == 1) return print_result(runsets.front(), how, format, options.plot);
     MANO_ASSIGN(const store::RunSet merged, report::merge(runsets, options.force));
-    return print_result(merged, how, format);
+    return print_result(merged, how, format, options.plot);
 }
 
 constexpr std::string_view kFooter =
@@ -94,6 +101,7 @@ constexpr std::string_view kFooter =
     "\nExamples:\n"
     "  manometer compare last\n"
     "  manometer compare last --base 7.3 --all\n"
+    "  manometer compare last --plot\n"
     "  manometer compare last --metric 'vmstat.pgscan*' --metric 'psi.probe.*'\n"
     "  manometer compare 20261130-154434 20261201-091500 --arms 7.1,7.3\n"
     "  manometer compare last --format lkp --rule lkp\n"
@@ -120,6 +128,8 @@ void add_compare(CLI::App& app, const Chosen& chosen) {
                      "rows by table (as the experiment has them), name, change or p");
     verb->add_option("--rule", options->rule,
                      "lkp: which rows LKP's robot would report, beside ours");
+    verb->add_flag("--plot", options->plot,
+                   "below the table every trial as a mark, by arm, with median and interval");
     verb->add_flag("--force", options->force, "even where machines or QEMU differ");
     declare_store(*verb, options->store);
     declare_format(*verb, options->format);

@@ -6,8 +6,10 @@
 #include "cli/arguments.h"
 #include "cli/kernel_json.h"
 #include "cli/output.h"
+#include "cli/result.h"
 #include "cli/run_options.h"
 #include "cli/show_json.h"
+#include "cli/show_plots.h"
 #include "cli/trial_values.h"
 #include "cli/verb.h"
 #include "store/store.h"
@@ -130,6 +132,7 @@ std::string runset_text(const store::RunSet& runset) {
             text += fmt::format("  {}: {}\n", fact.key, fact.value);
         break;
     }
+    text += runset_plots(runset, charset());
     text += "\nthe table: manometer compare " + runset.id + "\n";
     return printable(text);
 }
@@ -186,7 +189,9 @@ std::string trial_text(const store::RunSet& runset, const store::StoredTrial& tr
     if (!record.evidence.empty()) text += "\nevidence:\n" + record.evidence + "\n";
     // Without metrics that are judged there is nothing to choose by.
     const bool every = all || runset.plan.key_metrics.empty();
-    text += "\n" + values_text(runset, values_of(runset.plan, record), every);
+    const TrialValues values = values_of(runset.plan, record);
+    text += "\n" + values_text(runset, values, every);
+    text += trial_plots(runset.plan, record, values, charset());
     if (const std::string losses = losses_text(record, ""); !losses.empty()) {
         text += "\nlost data:\n" + losses;
     }
@@ -213,7 +218,7 @@ Result<int> show_trial(const Options& options, store::Store& store) {
 Result<int> show(const Options& options) {
     MANO_ASSIGN(store::Store store, store::Store::open(store_path(options.store), true));
     if (!options.trial.empty()) return show_trial(options, store);
-    MANO_ASSIGN(const store::RunSet runset, store.load(options.runset, false, false));
+    MANO_ASSIGN(const store::RunSet runset, store.load(options.runset, !options.json, false));
     MANO_TRY(print(options.json ? runset_json(runset) : runset_text(runset)));
     return 0;
 }
