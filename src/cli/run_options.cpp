@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "cli/arguments.h"
+#include "kernels/lab_spec.h"
 #include "measure/metric.h"
 #include "stats/power.h"
 #include "substrate/guest/guest.h"
@@ -82,6 +83,7 @@ Result<experiment::PlanOptions> plan_options(const RunOptions& options) {
                 : accel == "tcg" ? plan::Accel::tcg
                                  : plan::Accel::automatic;
     out.exact = options.exact;
+    out.placebo = options.placebo;
     if (!options.timeout.empty()) {
         const auto limit = parse_duration_ns(options.timeout);
         if (!limit) return wrap(limit.error(), "--timeout {}", options.timeout);
@@ -98,6 +100,35 @@ Result<experiment::PlanOptions> plan_options(const RunOptions& options) {
         out.added_files.push_back(std::move(*described));
     }
     return out;
+}
+
+// A placebo is an arm that is the base but for its layout, whether --placebo made it or the user
+// wrote its SPEC. Only kernels that are built here have one.
+Status settle_placebos(const RunOptions& options, plan::Plan& plan) {
+    const std::string& base_spec = plan.arms.front().kernel_spec;
+    const bool built = kernels::looks_like_lab_spec(base_spec);
+    if (!built) {
+        if (!options.placebo) return {};
+        return fail(Code::invalid,
+                    "--placebo: the base is built once more in another layout, but {} isn't built "
+                    "here; expected a base as source:7.3 or tree:DIR",
+                    base_spec);
+    }
+    MANO_ASSIGN(kernels::LabSpec base, kernels::parse_lab_spec(base_spec));
+    if (base.placebo != 0) {
+        if (!options.placebo) return {};
+        return fail(Code::invalid, "--placebo: the base {} is a placebo itself", base_spec);
+    }
+    for (plan::Arm& arm : plan.arms) {
+        if (!kernels::looks_like_lab_spec(arm.kernel_spec)) continue;
+        MANO_ASSIGN(kernels::LabSpec spec, kernels::parse_lab_spec(arm.kernel_spec));
+        if (spec.placebo == 0) continue;
+        spec.placebo = 0;
+        arm.placebo = spec.text() == base.text() && arm.cmdline == plan.arms.front().cmdline &&
+                      arm.settings == plan.arms.front().settings &&
+                      arm.params == plan.arms.front().params;
+    }
+    return {};
 }
 
 // --until and --max-trials: after how many trials the run may end.
@@ -176,6 +207,9 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
                    "out: the base's), cmdline=WORD, sysctl.vm.swappiness=10, thp=madvise, "
                    "probe.PARAMETER=VALUE")
         ->allow_extra_args(false);
+    app.add_flag("--placebo", options.placebo,
+                 "one arm more: the base built once more in another layout, which shows how far "
+                 "equal kernels lie apart (for source: and tree: kernels)");
     app.add_option("--trials", options.trials,
                    "boots of each arm in each case (6 are comfortable)");
     app.add_option("--until", options.until,
@@ -235,6 +269,7 @@ Result<Planned> make_plan(const RunOptions& options, const std::vector<std::stri
     }
     wanted.command = probe_command(command);
     MANO_ASSIGN(planned.plan, experiment::make_plan(planned.experiment, wanted));
+    MANO_TRY(settle_placebos(options, planned.plan));
     expect_arm_differences(planned.plan);
     MANO_TRY(plan_looks(options, planned.plan));
     return planned;
@@ -281,6 +316,7 @@ std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
         words.push_back(value);
     };
     for (const plan::Arm& arm : plan.arms) {
+        if (options.placebo && arm.placebo && arm.name == "placebo") continue;
         const auto given =
             std::find_if(options.arms.begin(), options.arms.end(),
                          [&](const std::string& text) { return text.starts_with(arm.name + "="); });
@@ -304,6 +340,7 @@ std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
         }
         add("--arm", arm.name + "=" + keys);
     }
+    if (options.placebo) words.emplace_back("--placebo");
     if (plan.exact) words.emplace_back("--exact");
     if (plan.looks.empty()) {
         add("--trials", std::to_string(plan.trials_per_cell));

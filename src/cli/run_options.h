@@ -28,6 +28,7 @@ struct RunOptions {
     std::vector<std::string> set;
     std::vector<std::string> add;
     bool exact = false;
+    bool placebo = false;
 };
 
 // Declares them on `app`; `options` must live as long as it.

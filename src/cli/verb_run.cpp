@@ -242,8 +242,9 @@ Status check_resume(const Options& options, const Call& call) {
     const bool more = !run.experiment.empty() || !run.kernels.empty() || !run.arms.empty() ||
                       !run.set.empty() || !run.trials.empty() || !run.iterations.empty() ||
                       !run.cases.empty() || !run.seed.empty() || !run.seeds.empty() || run.exact ||
-                      !run.add.empty() || !run.timeout.empty() || !run.until.empty() ||
-                      !run.max_trials.empty() || !options.name.empty() || call.dashes;
+                      run.placebo || !run.add.empty() || !run.timeout.empty() ||
+                      !run.until.empty() || !run.max_trials.empty() || !options.name.empty() ||
+                      call.dashes;
     if (!more) return {};
     return fail(Code::invalid,
                 "--resume {}: the plan of a run set is fixed, expected only --store, "
@@ -301,6 +302,7 @@ constexpr std::string_view kFooter =
     "95%\n"
     "  manometer run idle -k base=debian:7.3 --arm calm='sysctl.vm.swappiness=10'\n"
     "  manometer run command -k debian:7.3 --add ./mytest -- mytest --size 64M\n"
+    "  manometer run aux-alloc --exact --placebo                     with layout's own spread\n"
     "  manometer run idle -k a=debian:7.1 -k b=debian:7.3 --until 5 --max-trials 40\n"
     "  manometer run --resume last\n"
     "\nExit codes: 0 no regression; 1 usage; 2 this machine lacks something; 3 no answer; 4\n"

@@ -56,6 +56,7 @@ Result<Experiment> load(std::string_view name_or_path);
 
 struct PlanOptions {
     std::vector<plan::Arm> arms;  // from -k / --arm; empty: the default arms
+    bool placebo = false;         // one arm more: the first again, with ",placebo" behind its SPEC
     std::optional<std::uint32_t> trials;
     std::optional<std::uint32_t> iterations;
     std::vector<std::string> cases;          // names or swept values; empty: all

@@ -255,6 +255,14 @@ Result<Plan> make_plan(const Experiment& experiment, const PlanOptions& options)
     Plan plan = experiment.base;
     plan.arms = choose_arms(experiment, options.arms);
     MANO_TRY(check_arms(plan.arms));
+    if (options.placebo) {
+        plan::Arm placebo = plan.arms.front();
+        placebo.name = "placebo";
+        placebo.kernel_spec += ",placebo";
+        placebo.placebo = true;
+        plan.arms.push_back(std::move(placebo));
+        MANO_TRY(check_arms(plan.arms));
+    }
     plan.exact = options.exact;
     plan.accel = options.accel;
     plan.first_seed = options.first_seed;

@@ -57,6 +57,24 @@ TEST(MakePlan, TrialsOfAllCasesAndArms) {
     EXPECT_EQ(plan::hash(*back), plan::hash(*plan));
 }
 
+TEST(MakePlan, PlaceboIsTheBaseInAnotherLayout) {
+    PlanOptions options;
+    options.arms = {{"before", "source:7.3", {"quiet"}, {}},
+                    {"after", "source:7.3+a.patch", {}, {}}};
+    options.placebo = true;
+    const auto plan = plan_of("idle", options);
+    ASSERT_TRUE(plan) << plan.error().text();
+    ASSERT_EQ(plan->arms.size(), 3u);
+    EXPECT_EQ(plan->arms[2].name, "placebo");
+    EXPECT_EQ(plan->arms[2].kernel_spec, "source:7.3,placebo");
+    EXPECT_EQ(plan->arms[2].cmdline, std::vector<std::string>{"quiet"});
+    EXPECT_TRUE(plan->arms[2].placebo);
+    EXPECT_FALSE(plan->arms[0].placebo);
+    EXPECT_TRUE(plan->shared_seeds) << "another layout is another kernel";
+    options.arms[1].name = "placebo";
+    EXPECT_THAT(complaint("idle", options), HasSubstr("two arms are named 'placebo'"));
+}
+
 TEST(MakePlan, EveryTrialPlanHasABinaryForm) {
     for (const std::string& name : built_in_names()) {
         const auto plan = plan_of(name, two_kernels());
