@@ -282,12 +282,7 @@ store::RunSet as_runset(const Imported& imported) {
 }
 
 Result<std::string> save(store::Store& store, const Imported& imported) {
-    MANO_ASSIGN(std::string id, store.create(imported.runset));
-    for (std::size_t i = 0; i < imported.records.size(); ++i) {
-        MANO_TRY(store.finish_trial(id, static_cast<std::uint32_t>(i), imported.records[i]));
-    }
-    MANO_TRY(store.complete(id));
-    return id;
+    return store.add(imported.runset, imported.records);
 }
 
 }  // namespace mano::interchange

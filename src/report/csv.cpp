@@ -2,6 +2,7 @@
 // Long CSV, RFC 4180. What the rows mean, and how they fold: docs/methods.md, "Files".
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -125,7 +126,15 @@ Result<std::string> render_csv(const store::RunSet& runset, const Options& optio
     bool any = false;
     const auto seeds = runset.identity.find("seeds");
     const bool seeds_known = seeds == runset.identity.end() || seeds->second != "unknown";
-    for (const store::StoredTrial& trial : runset.trials) {
+    // By arm, the base first: who reads the rows again takes the first arm for the base.
+    std::vector<std::reference_wrapper<const store::StoredTrial>> trials(runset.trials.begin(),
+                                                                         runset.trials.end());
+    std::stable_sort(trials.begin(), trials.end(),
+                     [](const store::StoredTrial& a, const store::StoredTrial& b) {
+                         return std::pair(a.planned.arm, a.planned.case_) <
+                                std::pair(b.planned.arm, b.planned.case_);
+                     });
+    for (const store::StoredTrial& trial : trials) {
         if (!trial.done || trial.standing == measure::Standing::spoiled) continue;
         if (trial.planned.arm >= runset.plan.arms.size() ||
             trial.planned.case_ >= runset.plan.cases.size()) {

@@ -24,5 +24,15 @@ TEST(Csv, OneRowARawValueAndEmptyForUnknown) {
               "\"base, \"\"old\"\"\",,0,1,,trial.failed,count,0,counter\r\n");
 }
 
+// Trials run in a random order; whoever reads the rows again takes the first arm for the base.
+TEST(Csv, TheBaseComesFirst) {
+    testing::Builder builder({"old", "new"});
+    builder.trial(1).value("probe.ops", 2);
+    builder.trial(0).value("probe.ops", 1);
+    const auto csv = render_csv(builder.runset);
+    ASSERT_TRUE(csv);
+    EXPECT_LT(csv->find("\r\nold,"), csv->find("\r\nnew,"));
+}
+
 }  // namespace
 }  // namespace mano::report

@@ -13,6 +13,8 @@
 
 namespace mano::store {
 
+class Interner;
+
 struct Store::Inner {
     std::filesystem::path file;
     bool read_only = false;
@@ -27,6 +29,12 @@ struct Store::Inner {
     Result<std::int64_t> key_of(std::string_view id) const;
     // find() without the lock.
     Result<std::string> find(std::string_view reference) const;
+
+    // The three steps of a run set's life, in store.cpp. Each within a transaction of the caller's.
+    Result<std::string> add_run_set(const NewRunSet& runset) const;
+    Status end_trial(const std::string& runset, std::uint32_t position,
+                     const measure::TrialRecord& record, Interner& interner) const;
+    Status end_run_set(const std::string& runset, bool early) const;
 };
 
 // "2026-11-30T15:44:34Z", and the same moment as "20261130-154434".

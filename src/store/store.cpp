@@ -39,7 +39,10 @@ Result<std::string> random_suffix() {
     return fmt::format("{:04x}", number);
 }
 
-Status check_plan(const NewRunSet& runset) {
+Status check_new(const NewRunSet& runset) {
+    if (runset.name == "last") {
+        return fail(Code::invalid, "a run set can't be named 'last': that is the newest one");
+    }
     const plan::Plan& plan = runset.plan;
     if (plan.arms.empty() || plan.cases.empty() || plan.trials.empty()) {
         return fail(Code::invalid, "a run set needs an arm, a case and a trial");
@@ -97,6 +100,8 @@ Status add_parts(const Database& database, std::int64_t key, const NewRunSet& ru
     return {};
 }
 
+}  // namespace
+
 using Names = std::map<std::string, std::int64_t, std::less<>>;
 
 // Metric names → their numbers, adding those that are new. `fresh` gets what isn't committed yet.
@@ -126,6 +131,8 @@ class Interner {
     Statement look_;
     Names fresh_;
 };
+
+namespace {
 
 // Returns the losses that storing itself causes.
 Result<std::vector<measure::Loss>> add_samples(const Database& database, std::int64_t trial,
@@ -236,24 +243,78 @@ Status Store::Inner::writable() const {
     return fail(Code::internal, "{} is open for reading only", file.string());
 }
 
-Result<std::string> Store::create(const NewRunSet& runset) {
-    MANO_TRY(inner_->writable());
-    MANO_TRY(check_plan(runset));
-    const std::lock_guard guard(inner_->mutex);
-    const Database& database = inner_->database();
-    MANO_ASSIGN(Transaction transaction, Transaction::begin(database));
-    MANO_TRY(add_endings(database));
+Result<std::string> Store::Inner::add_run_set(const NewRunSet& runset) const {
+    MANO_TRY(add_endings(database()));
     const Stamp stamp = now();
     std::string id;
     do {
         MANO_ASSIGN(const std::string suffix, random_suffix());
         id = fmt::format("{}-{}-{}", stamp.compact, id_part(runset.plan.experiment), suffix);
-    } while (inner_->key_of(id).has_value());
-    MANO_ASSIGN(Statement add, database.prepare(query::kAddRunSet));
+    } while (key_of(id).has_value());
+    MANO_ASSIGN(Statement add, database().prepare(query::kAddRunSet));
     MANO_TRY(add.run(id, runset.name, runset.plan.experiment, stamp.iso, runset.command_line,
                      runset.version, plan::to_json(runset.plan), plan::hash(runset.plan)));
-    MANO_TRY(add_parts(database, database.last_row(), runset));
+    MANO_TRY(add_parts(database(), database().last_row(), runset));
+    return id;
+}
+
+Status Store::Inner::end_trial(const std::string& runset, std::uint32_t position,
+                               const measure::TrialRecord& record, Interner& interner) const {
+    MANO_ASSIGN(const std::int64_t key, key_of(runset));
+    MANO_ASSIGN(const std::int64_t trial, planned_trial(database(), key, runset, position));
+    MANO_ASSIGN(const std::vector<measure::Loss> losses,
+                add_samples(database(), trial, record.samples, interner));
+    MANO_TRY(add_facts_and_losses(database(), trial, record, losses));
+    MANO_TRY(add_texts(database(), trial, record));
+    const std::optional<std::string_view> evidence =
+        record.evidence.size() > kPlainText ? std::nullopt
+                                            : std::optional<std::string_view>(record.evidence);
+    MANO_ASSIGN(Statement end, database().prepare(query::kEndTrial));
+    return end.run(static_cast<std::uint8_t>(record.ending), now().iso, evidence, record.host_ns,
+                   trial);
+}
+
+Status Store::Inner::end_run_set(const std::string& runset, bool early) const {
+    MANO_ASSIGN(const std::int64_t key, key_of(runset));
+    MANO_ASSIGN(Statement state, database().prepare(query::kStateOfRunSet));
+    MANO_TRY(state.bind(key));
+    MANO_ASSIGN(const bool row, state.step());
+    if (row && state.bytes(0) == "complete") return {};
+    MANO_ASSIGN(Statement left, database().prepare(query::kTrialsLeft));
+    MANO_TRY(left.bind(key));
+    MANO_ASSIGN(const bool counted, left.step());
+    if (!counted || (!early && left.integer(0) != 0)) {
+        return fail(Code::invalid, "run set {} isn't complete: {} of its trials haven't ended",
+                    runset, left.integer(0));
+    }
+    MANO_ASSIGN(Statement end, database().prepare(query::kEndRunSet));
+    return end.run(now().iso, key);
+}
+
+Result<std::string> Store::create(const NewRunSet& runset) {
+    MANO_TRY(inner_->writable());
+    MANO_TRY(check_new(runset));
+    const std::lock_guard guard(inner_->mutex);
+    MANO_ASSIGN(Transaction transaction, Transaction::begin(inner_->database()));
+    MANO_ASSIGN(std::string id, inner_->add_run_set(runset));
     MANO_TRY(transaction.commit());
+    return id;
+}
+
+Result<std::string> Store::add(const NewRunSet& runset,
+                               std::span<const measure::TrialRecord> records) {
+    MANO_TRY(inner_->writable());
+    MANO_TRY(check_new(runset));
+    const std::lock_guard guard(inner_->mutex);
+    MANO_ASSIGN(Transaction transaction, Transaction::begin(inner_->database()));
+    MANO_ASSIGN(Interner interner, Interner::make(inner_->database(), inner_->metrics));
+    MANO_ASSIGN(std::string id, inner_->add_run_set(runset));
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        MANO_TRY(inner_->end_trial(id, static_cast<std::uint32_t>(i), records[i], interner));
+    }
+    MANO_TRY(inner_->end_run_set(id, false));
+    MANO_TRY(transaction.commit());
+    inner_->metrics.merge(std::move(interner).take());
     return id;
 }
 
@@ -261,21 +322,9 @@ Status Store::finish_trial(const std::string& runset, std::uint32_t position,
                            const measure::TrialRecord& record) {
     MANO_TRY(inner_->writable());
     const std::lock_guard guard(inner_->mutex);
-    const Database& database = inner_->database();
-    MANO_ASSIGN(Transaction transaction, Transaction::begin(database));
-    MANO_ASSIGN(const std::int64_t key, inner_->key_of(runset));
-    MANO_ASSIGN(const std::int64_t trial, planned_trial(database, key, runset, position));
-    MANO_ASSIGN(Interner interner, Interner::make(database, inner_->metrics));
-    MANO_ASSIGN(const std::vector<measure::Loss> losses,
-                add_samples(database, trial, record.samples, interner));
-    MANO_TRY(add_facts_and_losses(database, trial, record, losses));
-    MANO_TRY(add_texts(database, trial, record));
-    const std::optional<std::string_view> evidence =
-        record.evidence.size() > kPlainText ? std::nullopt
-                                            : std::optional<std::string_view>(record.evidence);
-    MANO_ASSIGN(Statement end, database.prepare(query::kEndTrial));
-    MANO_TRY(end.run(static_cast<std::uint8_t>(record.ending), now().iso, evidence, record.host_ns,
-                     trial));
+    MANO_ASSIGN(Transaction transaction, Transaction::begin(inner_->database()));
+    MANO_ASSIGN(Interner interner, Interner::make(inner_->database(), inner_->metrics));
+    MANO_TRY(inner_->end_trial(runset, position, record, interner));
     MANO_TRY(transaction.commit());
     inner_->metrics.merge(std::move(interner).take());
     return {};
@@ -284,22 +333,8 @@ Status Store::finish_trial(const std::string& runset, std::uint32_t position,
 Status Store::complete(const std::string& runset, bool early) {
     MANO_TRY(inner_->writable());
     const std::lock_guard guard(inner_->mutex);
-    const Database& database = inner_->database();
-    MANO_ASSIGN(Transaction transaction, Transaction::begin(database));
-    MANO_ASSIGN(const std::int64_t key, inner_->key_of(runset));
-    MANO_ASSIGN(Statement state, database.prepare(query::kStateOfRunSet));
-    MANO_TRY(state.bind(key));
-    MANO_ASSIGN(const bool row, state.step());
-    if (row && state.bytes(0) == "complete") return {};
-    MANO_ASSIGN(Statement left, database.prepare(query::kTrialsLeft));
-    MANO_TRY(left.bind(key));
-    MANO_ASSIGN(const bool counted, left.step());
-    if (!counted || (!early && left.integer(0) != 0)) {
-        return fail(Code::invalid, "run set {} isn't complete: {} of its trials haven't ended",
-                    runset, left.integer(0));
-    }
-    MANO_ASSIGN(Statement end, database.prepare(query::kEndRunSet));
-    MANO_TRY(end.run(now().iso, key));
+    MANO_ASSIGN(Transaction transaction, Transaction::begin(inner_->database()));
+    MANO_TRY(inner_->end_run_set(runset, early));
     return transaction.commit();
 }
 

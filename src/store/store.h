@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -90,8 +91,12 @@ class Store {
     const std::filesystem::path& path() const;
 
     // In one transaction: the run set with all its trials as planned. Returns the id. A plan whose
-    // trials aren't numbered 0, 1, 2 … or point to no arm or case: Code::invalid.
+    // trials aren't numbered 0, 1, 2 … or point to no arm or case, or a name that find() would take
+    // for something else: Code::invalid.
     Result<std::string> create(const NewRunSet& runset);
+    // In one transaction: a whole run set whose trials have all ended, in the plan's order. It is
+    // there complete or not at all. Returns the id.
+    Result<std::string> add(const NewRunSet& runset, std::span<const measure::TrialRecord> records);
     // In one transaction: everything of one trial and its final state. An error leaves the trial
     // planned. A value that isn't finite is kept as unknown, and a Loss says so. A trial that has
     // already ended: Code::invalid.

@@ -207,6 +207,41 @@ TEST_F(StoreTest, ListsNewestFirstWithCounts) {
     EXPECT_EQ(one.state, RunState::partial);
 }
 
+// All of a run set that was made elsewhere, or nothing of it.
+TEST_F(StoreTest, AddIsAllOrNothing) {
+    Store store = open();
+    NewRunSet runset = test::new_runset(test::small_plan(2, 1, 2), "made");
+    std::vector<TrialRecord> records(runset.plan.trials.size());
+    for (TrialRecord& record : records) {
+        record.ending = Ending::goodbye;
+        record.samples.push_back({"vmstat.pgfault", std::nullopt, Moment::whole, 7});
+    }
+    const auto id = store.add(runset, records);
+    ASSERT_TRUE(id) << id.error().text();
+    const auto whole = store.load(*id);
+    ASSERT_TRUE(whole) << whole.error().text();
+    EXPECT_EQ(whole->state, RunState::complete);
+    EXPECT_EQ(whole->trials.back().record.samples, records.back().samples);
+    records.pop_back();
+    EXPECT_FALSE(store.add(runset, records)) << "a trial has no record";
+    records.resize(records.size() + 2);
+    EXPECT_FALSE(store.add(runset, records)) << "a record has no trial";
+    EXPECT_EQ(store.list()->size(), 1U) << "nothing is left of what failed";
+    // The names that it would have added weren't remembered as added.
+    records.resize(runset.plan.trials.size());
+    records.back().ending = Ending::goodbye;
+    records.back().samples.push_back({"vmstat.brand_new", std::nullopt, Moment::whole, 1});
+    ASSERT_TRUE(store.add(runset, records));
+}
+
+TEST_F(StoreTest, LastIsNoName) {
+    Store store = open();
+    const auto id = store.create(test::new_runset(test::small_plan(1, 1, 1), "last"));
+    ASSERT_FALSE(id);
+    EXPECT_EQ(id.error().code, Code::invalid);
+    EXPECT_TRUE(store.list()->empty());
+}
+
 TEST_F(StoreTest, FindsByIdNamePrefixAndLast) {
     Store store = open();
     EXPECT_THAT(store.find("last").error().text(), HasSubstr("no run set yet"));
