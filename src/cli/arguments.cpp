@@ -41,6 +41,14 @@ Status set_arm_key(plan::Arm& arm, std::string_view key, std::string_view value)
     if (key == "kernel") {
         arm.kernel_spec = value;
     } else if (key == "cmdline") {
+        // One word of the kernel's command line, which is text that consoles and tables show.
+        const bool plain =
+            std::all_of(value.begin(), value.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+        if (!plain) {
+            return fail(Code::invalid,
+                        "'cmdline={}', expected a word of printable ASCII such as mitigations=off",
+                        value);
+        }
         arm.cmdline.emplace_back(value);
     } else if (key.starts_with(kSysctl)) {
         MANO_ASSIGN(plan::Setting setting, sysctl_setting(key.substr(kSysctl.size()), value));

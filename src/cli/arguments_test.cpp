@@ -61,6 +61,14 @@ TEST(ArmOption, SettingsOfItsOwn) {
                     plan::Setting{"/sys/kernel/mm/transparent_hugepage/enabled", "madvise", true}));
 }
 
+TEST(ArmOption, ACommandLineIsPlainText) {
+    for (const char* word : {"a\033[31mred", "a\tb", "caf\xc3\xa9", "a\nb"}) {
+        const auto arm = parse_arm_option(std::string("a=kernel=debian:7.3 cmdline=") + word, {});
+        ASSERT_FALSE(arm) << word;
+        EXPECT_EQ(arm.error().code, Code::invalid);
+    }
+}
+
 TEST(ArmOption, TheKernelIsTheBasesUnlessItSaysOtherwise) {
     plan::Arm base;
     base.kernel_spec = "debian:7.1";

@@ -277,6 +277,10 @@ Result<measure::TrialRecord> GuestSubstrate::run(const TrialRequest& request,
 Result<std::string> describe_added_file(const std::filesystem::path& file) {
     std::error_code error;
     const std::filesystem::path whole = std::filesystem::absolute(file, error);
+    // A pipe would be waited for, and a device has no end.
+    if (std::filesystem::exists(whole, error) && !std::filesystem::is_regular_file(whole, error)) {
+        return fail(Code::invalid, "{}: expected a file, this is something else", file.string());
+    }
     MANO_ASSIGN(const std::string bytes, read_file(whole));
     const std::string name = whole.filename().string();
     if (name.find(' ') != std::string::npos || name.empty()) {

@@ -5,12 +5,14 @@
 #include <archive_entry.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <map>
 #include <memory>
 
 #include "base/file.h"
 #include "base/rng.h"
+#include "substrate/guest/guest.h"
 
 namespace mano::substrate::guest {
 namespace {
@@ -161,6 +163,23 @@ TEST(Image, DamagedProgramsAreNotStatic) {
         static_cast<void>(is_static_elf(damaged));  // no read outside (the sanitizers watch)
     }
     EXPECT_FALSE(is_static_elf(std::string_view(whole).substr(0, 64))) << "no room for its headers";
+}
+
+// A pipe would be waited for, for ever.
+TEST(AddedFile, OnlyFiles) {
+    auto folder = TempFolder::make(std::filesystem::temp_directory_path(), "mano-add-");
+    ASSERT_TRUE(folder);
+    const auto pipe = folder->path() / "pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    for (const std::filesystem::path& path :
+         {pipe, folder->path(), std::filesystem::path("/dev/zero")}) {
+        const auto added = describe_added_file(path);
+        ASSERT_FALSE(added) << path;
+        EXPECT_THAT(added.error().text(), HasSubstr("expected a file"));
+    }
+    const auto file = folder->path() / "data";
+    ASSERT_TRUE(write_file_atomic(file, "x"));
+    EXPECT_TRUE(describe_added_file(file));
 }
 
 }  // namespace
