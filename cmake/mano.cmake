@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What every target shares: warnings as errors, sanitizers, and the four helpers
+# What every target shares: warnings as errors, sanitizers, and the helpers
 #   mano_library(NAME sources… LINK targets…)      src/NAME → target mano_NAME
 #   mano_embed(OUT_VARIABLE FOLDER HEADER FUNCTION patterns…)  files → a .cpp that defines FUNCTION
 #   mano_test(NAME sources… LINK targets… [LABELS …]) a GoogleTest program, registered with ctest
+#   mano_page(TARGET SOURCE)                      the page of web/, for SOURCE to embed
 #   mano_fuzz(NAME source LINK targets…)            a libFuzzer program (with MANO_FUZZ)
 
 find_program(CCACHE ccache)
@@ -55,6 +56,35 @@ function(mano_embed out_variable folder header function)
     DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
     VERBATIM)
   set(${out_variable} ${out} PARENT_SCOPE)
+endfunction()
+
+# Builds the page of web/ and tells SOURCE, of TARGET, where it is (MANO_PAGE_FILE). Without node and
+# npm there is none, and the program says so when it is asked for a report. Without a network (and
+# with nothing in npm's cache) the page is empty and is tried again with the next build; with
+# MANO_WEB=ON both are errors.
+set(MANO_WEB AUTO CACHE STRING "The page of `manometer report`: AUTO, ON (must be there), OFF")
+function(mano_page target source)
+  find_program(NODE node)
+  find_program(NPM npm)
+  if(MANO_WEB STREQUAL "OFF" OR NOT NODE OR NOT NPM)
+    if(MANO_WEB STREQUAL "ON")
+      message(FATAL_ERROR "MANO_WEB=ON: node and npm are needed (tools/deps page)")
+    endif()
+    message(STATUS "No node and npm, or MANO_WEB=OFF: `manometer report` will have no page")
+    return()
+  endif()
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/src/* ${CMAKE_SOURCE_DIR}/web/*.json
+       ${CMAKE_SOURCE_DIR}/web/build.mjs)
+  set(page ${CMAKE_CURRENT_BINARY_DIR}/page.html)
+  add_custom_command(
+    OUTPUT ${page}
+    COMMAND ${CMAKE_COMMAND} -DNODE=${NODE} -DSCRIPT=${CMAKE_SOURCE_DIR}/web/build.mjs -DOUT=${page}
+            -DMUST=${MANO_WEB} -P ${CMAKE_SOURCE_DIR}/cmake/page.cmake
+    DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/page.cmake
+    COMMENT "The page of `manometer report`"
+    VERBATIM)
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${page}
+                              COMPILE_DEFINITIONS MANO_PAGE_FILE="${page}")
 endfunction()
 
 function(mano_test name)

@@ -64,6 +64,22 @@ Result<Format> chosen_format(const FormatOptions& options) {
                 near.empty() ? "" : "; did you mean '" + near + "'?");
 }
 
+Result<store::RunSet> load_runsets(store::Store& store, const std::vector<std::string>& references,
+                                   bool force) {
+    std::vector<store::RunSet> runsets;
+    for (const std::string& reference : references) {
+        MANO_ASSIGN(store::RunSet runset, store.load(reference, true, false));
+        for (const store::RunSet& other : runsets) {
+            if (other.id == runset.id) {
+                return fail(Code::invalid, "{} is given twice", runset.id);
+            }
+        }
+        runsets.push_back(std::move(runset));
+    }
+    if (runsets.size() == 1) return std::move(runsets.front());
+    return report::merge(runsets, force);
+}
+
 Result<int> print_result(const store::RunSet& runset, const report::Options& options, Format format,
                          bool plot) {
     report::Options how = options;

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "report/plot.h"
@@ -29,6 +30,11 @@ report::Charset charset();
 
 void declare_format(CLI::App& app, FormatOptions& options);
 Result<Format> chosen_format(const FormatOptions& options);
+
+// Those that were named, with samples; several as one (report::merge). One given twice:
+// Code::invalid.
+Result<store::RunSet> load_runsets(store::Store& store, const std::vector<std::string>& references,
+                                   bool force);
 
 // Prints the comparison and returns its exit code: 0, 3 or 4. `plot`: also the plots of the metrics
 // that are judged, and of those that the options name.

@@ -41,6 +41,7 @@ void add_import(CLI::App& app, const Chosen& chosen);
 void add_kernel(CLI::App& app, const Chosen& chosen);
 void add_list(CLI::App& app, const Chosen& chosen);
 void add_plan(CLI::App& app, const Chosen& chosen);
+void add_report(CLI::App& app, const Chosen& chosen);
 void add_reproduce(CLI::App& app, const Chosen& chosen);
 void add_remove(CLI::App& app, const Chosen& chosen);
 void add_run(CLI::App& app, const Chosen& chosen);

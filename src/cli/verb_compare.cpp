@@ -78,21 +78,10 @@ Result<int> compare(const Options& options) {
                     format->name);
     }
     MANO_ASSIGN(store::Store store, store::Store::open(store_path(options.store), true));
-    std::vector<store::RunSet> runsets;
-    for (const std::string& reference : options.runsets) {
-        MANO_ASSIGN(store::RunSet runset, store.load(reference, true, false));
-        for (const store::RunSet& other : runsets) {
-            if (other.id == runset.id) {
-                return fail(Code::invalid, "{} is given twice", runset.id);
-            }
-        }
-        runsets.push_back(std::move(runset));
-    }
-    const auto aa = find_aa(store, runsets.front());
+    MANO_ASSIGN(const store::RunSet runset, load_runsets(store, options.runsets, options.force));
+    const auto aa = find_aa(store, runset);
     how.aa = aa ? &*aa : nullptr;
-    if (runsets.size() == 1) return print_result(runsets.front(), how, format, options.plot);
-    MANO_ASSIGN(const store::RunSet merged, report::merge(runsets, options.force));
-    return print_result(merged, how, format, options.plot);
+    return print_result(runset, how, format, options.plot);
 }
 
 constexpr std::string_view kFooter =
