@@ -3,12 +3,14 @@
 #include <array>
 #include <CLI/CLI.hpp>
 
+#include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/evidence.h"
 #include "cli/output.h"
 #include "cli/result.h"
 #include "cli/run_options.h"
 #include "cli/verb.h"
+#include "interchange/interchange.h"
 
 namespace mano::cli {
 namespace {
@@ -16,7 +18,7 @@ namespace {
 struct Options {
     std::vector<std::string> runsets;
     std::string store, base, arms, cases;
-    std::string sort = "table", rule = "ours";
+    std::string sort = "table", rule = "ours", beside;
     std::vector<std::string> metrics;
     FormatOptions format;
     bool all = false;
@@ -65,6 +67,11 @@ Result<report::Options> report_options(const Options& options) {
     }
     MANO_ASSIGN(out.sort, one_of("--sort", options.sort, kSorts));
     MANO_ASSIGN(out.rule, one_of("--rule", options.rule, kRules));
+    if (!options.beside.empty()) {
+        auto text = read_file(options.beside);
+        if (!text) return fail(Code::invalid, "--beside: {}", text.error().text());
+        MANO_ASSIGN(out.published, interchange::read_published(*text, options.beside));
+    }
     return out;
 }
 
@@ -91,6 +98,7 @@ constexpr std::string_view kFooter =
     "  manometer compare last\n"
     "  manometer compare last --base 7.3 --all\n"
     "  manometer compare last --plot\n"
+    "  manometer compare last --beside docs/results/aux-alloc-published.csv\n"
     "  manometer compare last --metric 'vmstat.pgscan*' --metric 'psi.probe.*'\n"
     "  manometer compare 20261130-154434 20261201-091500 --arms 7.1,7.3\n"
     "  manometer compare last --format lkp --rule lkp\n"
@@ -117,6 +125,9 @@ void add_compare(CLI::App& app, const Chosen& chosen) {
                      "rows by table (as the experiment has them), name, change or p");
     verb->add_option("--rule", options->rule,
                      "lkp: which rows LKP's robot would report, beside ours");
+    verb->add_option("--beside", options->beside,
+                     "below the table what others published: a CSV file with the columns "
+                     "case,metric,arm,value and source");
     verb->add_flag("--plot", options->plot,
                    "below the table every trial as a mark, by arm, with median and interval");
     verb->add_flag("--force", options->force, "even where machines or QEMU differ");

@@ -98,4 +98,9 @@ Result<Files> export_lkp(const store::RunSet& runset, const report::Options& opt
 Result<std::string> export_kcidb(const store::RunSet& runset, const report::Options& options,
                                  std::string_view origin);
 
+// A table of published values, for the comparison to show beside its own: CSV with the columns
+// case,metric,arm,value and, if wanted, source (docs/formats/import.md). Code::hostile with line
+// and column.
+Result<std::vector<report::Published>> read_published(std::string_view text, std::string_view file);
+
 }  // namespace mano::interchange

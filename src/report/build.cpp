@@ -408,6 +408,7 @@ Result<ReportData> build(const store::RunSet& runset, const Options& options) {
     data.base = data.arms[0].name;
     data.sort = options.sort;
     data.rule = options.rule;
+    data.published = options.published;
     const auto format = runset.identity.find("format");
     data.foreign = format != runset.identity.end();
     add_trials(runset, collected, data);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/internal.h"
+#include "report/published.h"
 
 namespace mano::report {
 namespace {
@@ -272,6 +273,16 @@ std::string render_json(const ReportData& data) {
                                        {"trials", data.noise->trials}})
                                : Json(nullptr);
     add_lists(data, json);
+    json["published"] = Json::array();
+    for (const Published& value : data.published) {
+        const auto here = median_here(data, value);
+        json["published"].push_back({{"case", text(value.case_)},
+                                     {"metric", text(value.metric)},
+                                     {"arm", text(value.arm)},
+                                     {"value", number(value.value)},
+                                     {"here", number(here)},
+                                     {"source", text(value.source)}});
+    }
     json["verdict"] = stats::name_of(data.verdict);
     // Evidence and facts come from guests: bytes that aren't UTF-8 are replaced, never thrown at.
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';

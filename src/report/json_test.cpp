@@ -43,7 +43,7 @@ const Shape kTop = {{"schema", "s"},   {"runset", "s"},  {"experiment", "s"},  {
                     {"accel", "s0"},   {"qemu", "s0"},   {"exact", "b"},       {"seeds", "a"},
                     {"paired", "b"},   {"base", "s"},    {"arms", "a"},        {"cases", "a"},
                     {"warnings", "a"}, {"losses", "a"},  {"confounders", "a"}, {"failed", "a"},
-                    {"spoiled", "a"},  {"verdict", "s"}, {"noise", "o0"}};
+                    {"spoiled", "a"},  {"verdict", "s"}, {"noise", "o0"},      {"published", "a"}};
 const Shape kArm = {{"name", "s"},   {"kernel", "o"},  {"cmdline", "s"},
                     {"trials", "n"}, {"spoiled", "n"}, {"placebo", "b"}};
 const Shape kKernel = {

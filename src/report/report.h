@@ -31,6 +31,13 @@ enum class Sort : std::uint8_t {
 // Whose rule of "changed" is applied; LKP's comes beside ours.
 enum class Rule : std::uint8_t { ours, lkp };
 
+// A value that somebody published for a metric, to be shown beside the one measured here.
+struct Published {
+    std::string case_, metric, arm;
+    double value = 0;
+    std::string source;  // who measured it, and on what; may be empty
+};
+
 struct Options {
     std::optional<std::string> base;    // arm name; default: the first
     std::vector<std::string> arms;      // empty: all
@@ -41,6 +48,7 @@ struct Options {
     bool changed = false;               // changed rows only, of the key metrics too
     Sort sort = Sort::table;
     Rule rule = Rule::ours;
+    std::vector<Published> published;
 };
 
 // One arm's numbers of one metric in one case.
@@ -172,7 +180,8 @@ struct ReportData {
     stats::Verdict verdict = stats::Verdict::inconclusive;
     Sort sort = Sort::table;
     Rule rule = Rule::ours;
-    bool foreign = false;  // the metrics' names are another tool's (an import)
+    bool foreign = false;              // the metrics' names are another tool's (an import)
+    std::vector<Published> published;  // as the options have them
 };
 
 // Folds, tests and judges. A trial whose standing is `failed` counts: its trial.failed is 1, and

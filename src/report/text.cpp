@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "report/internal.h"
 #include "report/layout.h"
+#include "report/published.h"
 #include "report/text.h"
 
 namespace mano::report {
@@ -280,6 +281,7 @@ std::string render_text(const ReportData& data) {
     std::string text = headline(data);
     if (!data.header.plan.question.empty()) text += wrap(data.header.plan.question, 2, 2);
     text += render_cases(data, notes);
+    if (const std::string block = render_published(data); !block.empty()) text += '\n' + block;
     return text + '\n' + render_after_tables(data, notes);
 }
 
