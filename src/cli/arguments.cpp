@@ -79,9 +79,12 @@ Status set_arm_key(plan::Arm& arm, std::string_view key, std::string_view value)
 
 std::string arm_name_of(std::string_view spec) {
     constexpr std::string_view kDebian = "debian:";
+    constexpr std::string_view kModel = "model:";
     std::string_view part = spec;
     if (part.starts_with(kDebian)) {
         part.remove_prefix(kDebian.size());
+    } else if (part.starts_with(kModel)) {
+        part.remove_prefix(kModel.size());
     } else if (part.find('/') != std::string_view::npos) {
         for (const std::string_view option : {",modules=", ",config="})
             part = part.substr(0, part.find(option));

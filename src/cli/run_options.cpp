@@ -13,6 +13,7 @@
 #include "measure/metric.h"
 #include "stats/power.h"
 #include "substrate/guest/guest.h"
+#include "substrate/model/model.h"
 
 namespace mano::cli {
 namespace {
@@ -231,7 +232,9 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
     app.add_flag("--exact", options.exact,
                  "deterministic guests that count instructions: equal seeds give equal values");
     app.add_option("--accel", options.accel, "auto, kvm or tcg");
-    app.add_option("--substrate", options.substrate, "where trials run: guest");
+    app.add_option("--substrate", options.substrate,
+                   "where trials run: guest (a kernel in QEMU) or model (a simulation of the page "
+                   "allocator; needs no kernel: -k model:7.3+aux=no-reclaim)");
     app.add_option("--timeout", options.timeout, "host time that one trial may take: 5min");
     app.add_option("--add", options.add, "a file for the guest's /bin; a program must be static")
         ->allow_extra_args(false);
@@ -249,8 +252,13 @@ Result<experiment::Experiment> load_experiment(const std::string& name) {
 }
 
 Result<Planned> make_plan(const RunOptions& options, const std::vector<std::string>& command) {
-    MANO_ASSIGN(const std::string substrate, choose("--substrate", options.substrate, {"guest"}));
-    static_cast<void>(substrate);
+    MANO_ASSIGN(const std::string substrate,
+                choose("--substrate", options.substrate, {"guest", "model"}));
+    if (substrate == "model" && options.exact) {
+        return fail(Code::invalid,
+                    "--exact is a mode of guests; the model gives equal values for equal seeds "
+                    "anyway: leave it out");
+    }
     if (options.experiment.empty()) {
         return fail(Code::invalid,
                     "no experiment given, expected a name such as idle (manometer "
@@ -259,6 +267,7 @@ Result<Planned> make_plan(const RunOptions& options, const std::vector<std::stri
     Planned planned;
     MANO_ASSIGN(planned.experiment, load_experiment(options.experiment));
     MANO_ASSIGN(experiment::PlanOptions wanted, plan_options(options));
+    wanted.substrate = substrate;
     const auto is_blank = [](const std::string& word) {
         return word.find_first_not_of(" \t\n") == std::string::npos;
     };
@@ -275,6 +284,17 @@ Result<Planned> make_plan(const RunOptions& options, const std::vector<std::stri
     return planned;
 }
 
+Result<kernels::Kernel> resolve_spec(const std::string& substrate, const std::string& spec,
+                                     const kernels::Options& options) {
+    namespace model = substrate::model;
+    if (substrate == "model") return model::kernel_of(spec);
+    if (spec.starts_with(model::kSpecPrefix)) {
+        return fail(Code::invalid, "{} is an arm of the model, expected --substrate model with it",
+                    spec.substr(0, 100));
+    }
+    return kernels::resolve(spec, options);
+}
+
 Result<std::vector<kernels::Kernel>> resolve_arms(plan::Plan& plan,
                                                   const kernels::Options& options) {
     std::map<std::string, kernels::Kernel> by_spec;
@@ -282,7 +302,7 @@ Result<std::vector<kernels::Kernel>> resolve_arms(plan::Plan& plan,
     for (plan::Arm& arm : plan.arms) {
         auto known = by_spec.find(arm.kernel_spec);
         if (known == by_spec.end()) {
-            auto resolved = kernels::resolve(arm.kernel_spec, options);
+            auto resolved = resolve_spec(plan.substrate, arm.kernel_spec, options);
             if (!resolved) return wrap(resolved.error(), "kernel of arm {}", arm.name);
             known = by_spec.emplace(arm.kernel_spec, std::move(*resolved)).first;
         }
@@ -342,6 +362,7 @@ std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
     }
     if (options.placebo) words.emplace_back("--placebo");
     if (plan.exact) words.emplace_back("--exact");
+    if (plan.substrate != "guest") add("--substrate", plan.substrate);
     if (plan.looks.empty()) {
         add("--trials", std::to_string(plan.trials_per_cell));
     } else {

@@ -41,6 +41,10 @@ struct Planned {
 // Everything that can be known before a kernel is looked at. `command`: the words after "--".
 Result<Planned> make_plan(const RunOptions& options, const std::vector<std::string>& command);
 
+// A SPEC of this substrate: a kernel, or an arm of the model in its place.
+Result<kernels::Kernel> resolve_spec(const std::string& substrate, const std::string& spec,
+                                     const kernels::Options& options);
+
 // One kernel an arm, each distinct SPEC resolved once; the plan's SPECs become the exact ones.
 Result<std::vector<kernels::Kernel>> resolve_arms(plan::Plan& plan,
                                                   const kernels::Options& options);

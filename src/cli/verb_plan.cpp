@@ -19,6 +19,7 @@
 #include "stats/power.h"
 #include "store/store.h"
 #include "substrate/guest/guest.h"
+#include "substrate/model/model.h"
 
 namespace mano::cli {
 namespace {
@@ -44,7 +45,7 @@ Result<std::vector<ArmKernel>> look_for_kernels(plan::Plan& plan) {
     how.offline = true;
     std::vector<ArmKernel> found;
     for (plan::Arm& arm : plan.arms) {
-        auto kernel = kernels::resolve(arm.kernel_spec, how);
+        auto kernel = resolve_spec(plan.substrate, arm.kernel_spec, how);
         if (!kernel && kernel.error().code == Code::invalid) {
             return wrap(kernel.error(), "kernel of arm {}", arm.name);
         }
@@ -210,16 +211,17 @@ std::string to_text(const Planned& planned, const std::vector<ArmKernel>& kernel
     const plan::Plan& plan = planned.plan;
     std::string text = fmt::format("{}: {}\n", plan.experiment, planned.experiment.title);
     text += fmt::format(
-        "guest: {} CPU{}, {}, {}{}\n", plan.shape.cpus, plan.shape.cpus == 1 ? "" : "s",
-        show_bytes(plan.shape.memory_bytes),
+        "{}: {} CPU{}, {}, {}{}\n", plan.substrate, plan.shape.cpus,
+        plan.shape.cpus == 1 ? "" : "s", show_bytes(plan.shape.memory_bytes),
         plan.shape.zram_bytes == 0 ? "no swap" : "zram " + show_bytes(plan.shape.zram_bytes),
         plan.exact ? ", exact" : "");
     for (std::size_t i = 0; i < plan.arms.size(); ++i) {
         const plan::Arm& arm = plan.arms[i];
         text +=
             fmt::format("arm {}{}: {}, {}\n", arm.name, i == 0 ? " (base)" : "", arm.kernel_spec,
-                        kernels[i].kernel ? "cached: " + kernels[i].kernel->provenance.release
-                                          : "not cached: " + kernels[i].problem);
+                        plan.substrate == "model" ? std::string("simulated")
+                        : kernels[i].kernel ? "cached: " + kernels[i].kernel->provenance.release
+                                            : "not cached: " + kernels[i].problem);
     }
     text +=
         fmt::format("{} trials: {} arms x {} cases x {}; {}\n", plan.trials.size(),
@@ -277,12 +279,17 @@ Result<int> show_plan(const Options& options, const Call& call) {
     for (const ArmKernel& each : kernels)
         ids.push_back(each.kernel ? each.kernel->id : "");
     separate_equal_arms(options.run, plan, ids);
-    std::uint64_t wanted = plan.exact ? std::max(1U, std::thread::hardware_concurrency()) : 1;
+    const bool model = plan.substrate == "model";
+    std::uint64_t wanted =
+        plan.exact || model ? std::max(1U, std::thread::hardware_concurrency()) : 1;
     if (!options.jobs.empty()) {
         MANO_ASSIGN(wanted, parse_count("--jobs", options.jobs, 1, 256));
     }
     const substrate::guest::GuestSubstrate guests({});
-    const unsigned jobs = guests.jobs(plan, static_cast<unsigned>(wanted)).first;
+    const substrate::model::ModelSubstrate models;
+    const substrate::Substrate& where =
+        model ? static_cast<const substrate::Substrate&>(models) : guests;
+    const unsigned jobs = where.jobs(plan, static_cast<unsigned>(wanted)).first;
     const Time time = estimate_time(plan, store_path(options.store), jobs);
     Outlook outlook;
     std::string pairs;

@@ -17,6 +17,7 @@
 #include "cli/verb.h"
 #include "runner/runner.h"
 #include "substrate/guest/guest.h"
+#include "substrate/model/model.h"
 
 namespace mano::cli {
 namespace {
@@ -31,6 +32,12 @@ struct Session {
     store::Store store;
     Progress progress;
     substrate::guest::GuestSubstrate guests;
+    substrate::model::ModelSubstrate model = {};
+
+    substrate::Substrate& where(const plan::Plan& plan) {
+        if (plan.substrate == "model") return model;
+        return guests;
+    }
 };
 
 // A run that goes on elsewhere because the user said --force: the runner must not see the other
@@ -76,8 +83,9 @@ Result<std::optional<unsigned>> parse_jobs(const std::string& text) {
 
 unsigned wanted_jobs(const std::optional<unsigned>& given, const plan::Plan& plan,
                      Progress& progress) {
-    if (!given) return plan.exact ? std::max(1U, std::thread::hardware_concurrency()) : 1;
-    if (*given > 1 && !plan.exact) {
+    const bool alone = !plan.exact && plan.substrate != "model";
+    if (!given) return alone ? 1 : std::max(1U, std::thread::hardware_concurrency());
+    if (*given > 1 && alone) {
         progress.say(
             "note: trials that run at once disturb each other's timing; --jobs above 1 is "
             "meant for --exact");
@@ -154,22 +162,23 @@ Result<int> start(Session& session, Planned planned, const std::vector<std::stri
     if (const std::string pairs = settle_pairs(session.store, plan); !pairs.empty()) {
         session.progress.say("note: " + pairs);
     }
-    MANO_TRY(session.guests.prepare(plan, kernels));
+    substrate::Substrate& substrate = session.where(plan);
+    MANO_TRY(substrate.prepare(plan, kernels));
     store::NewRunSet runset;
     runset.name = session.options.name;
     runset.command_line = reproduce_line(session.options.run, plan, command);
     runset.version = MANO_VERSION;
     for (std::size_t i = 0; i < kernels.size(); ++i)
         runset.arms.push_back({plan.arms[i].name, kernel_json_text(kernels[i])});
-    runset.identity = session.guests.identity();
-    runset.remarks = session.guests.remarks();
+    runset.identity = substrate.identity();
+    runset.remarks = substrate.remarks();
     for (const std::string& remark : runset.remarks)
         session.progress.say("note: " + remark);
     runset.plan = plan;
     MANO_ASSIGN(const std::string id, session.store.create(runset));
     session.progress.say(fmt::format("run set {}: {} trial{}", id, plan.trials.size(),
                                      plan.trials.size() == 1 ? "" : "s"));
-    return execute(session, session.guests, id, plan, kernels);
+    return execute(session, substrate, id, plan, kernels);
 }
 
 Result<std::vector<kernels::Kernel>> same_kernels(Session& session, const store::RunSet& runset) {
@@ -180,7 +189,8 @@ Result<std::vector<kernels::Kernel>> same_kernels(Session& session, const store:
             return fail(Code::invalid, "run set {} has no kernels to go on with (it was imported)",
                         runset.id);
         }
-        auto kernel = kernels::resolve(stored->exact_spec, kernel_options(session.progress));
+        auto kernel = resolve_spec(runset.plan.substrate, stored->exact_spec,
+                                   kernel_options(session.progress));
         if (!kernel) return wrap(kernel.error(), "kernel of arm {}", arm.name);
         if (kernel->id != stored->id) {
             return fail(Code::invalid,
@@ -219,10 +229,11 @@ Result<int> resume(Session& session) {
     session.progress.say(
         fmt::format("run set {}: {} of {} trials are left", runset.id, left, runset.trials.size()));
     MANO_ASSIGN(const std::vector<kernels::Kernel> kernels, same_kernels(session, runset));
-    MANO_TRY(session.guests.prepare(runset.plan, kernels));
-    const std::string differing = differing_keys(runset.identity, session.guests.identity());
+    substrate::Substrate& substrate = session.where(runset.plan);
+    MANO_TRY(substrate.prepare(runset.plan, kernels));
+    const std::string differing = differing_keys(runset.identity, substrate.identity());
     if (differing.empty()) {
-        return execute(session, session.guests, runset.id, runset.plan, kernels);
+        return execute(session, substrate, runset.id, runset.plan, kernels);
     }
     if (!session.options.force) {
         return fail(Code::environment,
@@ -233,7 +244,7 @@ Result<int> resume(Session& session) {
     print_error(
         fmt::format("manometer: --force: the trials of {} come from different machines: {}\n",
                     runset.id, differing));
-    ForcedIdentity forced(session.guests, runset.identity);
+    ForcedIdentity forced(substrate, runset.identity);
     return execute(session, forced, runset.id, runset.plan, kernels);
 }
 
@@ -304,6 +315,7 @@ constexpr std::string_view kFooter =
     "  manometer run command -k debian:7.3 --add ./mytest -- mytest --size 64M\n"
     "  manometer run aux-alloc --exact --placebo                     with layout's own spread\n"
     "  manometer run idle -k a=debian:7.1 -k b=debian:7.3 --until 5 --max-trials 40\n"
+    "  manometer run aux-alloc --substrate model      the experiment's policies, simulated\n"
     "  manometer run --resume last\n"
     "\nExit codes: 0 no regression; 1 usage; 2 this machine lacks something; 3 no answer; 4\n"
     "regression found; 130 stopped by Ctrl-C (128 plus the signal).\n";

@@ -35,6 +35,9 @@ struct Experiment {
     plan::Plan base;
     std::uint32_t default_trials = 6;
     std::vector<plan::Arm> default_arms;
+    // For the substrate `model`: arms of its own, and what it has no answer to.
+    std::vector<plan::Arm> model_arms;
+    std::vector<plan::NotObservable> not_observable_in_model;
     std::optional<std::string> sweep;       // the swept parameter
     std::vector<std::string> sweep_values;  // as text
     std::vector<Parameter> parameters;
@@ -67,7 +70,8 @@ struct PlanOptions {
     plan::Accel accel = plan::Accel::automatic;
     std::optional<std::uint64_t> wall_limit_ns;
     std::vector<std::string> added_files;
-    std::string command;  // for the probe `command`: after --
+    std::string substrate = "guest";  // or "model"
+    std::string command;              // for the probe `command`: after --
 };
 
 // Checks the options against the schema (same messages as parse, naming --set) and lays out trials.

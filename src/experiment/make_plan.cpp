@@ -57,15 +57,16 @@ bool is_one_kernel(const std::vector<plan::Arm>& arms) {
 
 // The experiment's own arms, where it has some and the user gave none; on the user's kernel, where
 // they differ in the probe and the user gave just a kernel.
-std::vector<plan::Arm> choose_arms(const Experiment& experiment,
-                                   const std::vector<plan::Arm>& given) {
-    if (given.empty()) return experiment.default_arms;
+std::vector<plan::Arm> choose_arms(const Experiment& experiment, const PlanOptions& options) {
+    const std::vector<plan::Arm>& given = options.arms;
+    const bool model = options.substrate == "model";
+    if (given.empty()) return model ? experiment.model_arms : experiment.default_arms;
     const plan::Arm& first = given.front();
     const bool plain = given.size() == 1 && first.cmdline.empty() && first.settings.empty() &&
                        first.params.empty();
     const bool own = std::any_of(experiment.default_arms.begin(), experiment.default_arms.end(),
                                  [](const plan::Arm& arm) { return !arm.params.empty(); });
-    if (!plain || !own) return given;
+    if (!plain || !own || model) return given;
     std::vector<plan::Arm> arms = experiment.default_arms;
     for (plan::Arm& arm : arms)
         arm.kernel_spec = first.kernel_spec;
@@ -253,7 +254,14 @@ Status check_size(const Plan& plan) {
 
 Result<Plan> make_plan(const Experiment& experiment, const PlanOptions& options) {
     Plan plan = experiment.base;
-    plan.arms = choose_arms(experiment, options.arms);
+    plan.arms = choose_arms(experiment, options);
+    plan.substrate = options.substrate;
+    if (plan.arms.empty() && plan.substrate == "model") {
+        return fail(Code::invalid,
+                    "experiment {} has no [[model.arm]], expected -k NAME=model:VARIANT such as "
+                    "-k a=model:7.2 -k b=model:7.3",
+                    experiment.name);
+    }
     MANO_TRY(check_arms(plan.arms));
     if (options.placebo) {
         plan::Arm placebo = plan.arms.front();
@@ -296,6 +304,7 @@ Result<Plan> make_plan(const Experiment& experiment, const PlanOptions& options)
     plan.trials_per_cell = trials;
     MANO_TRY(set_command(options, plan));
     MANO_TRY(check_exact(experiment, options, plan));
+    if (plan.substrate == "model") plan.not_observable = experiment.not_observable_in_model;
     MANO_TRY(check_added_files(options.added_files));
     plan.added_files = options.added_files;
     MANO_TRY(set_arm_params(experiment, plan, trials));

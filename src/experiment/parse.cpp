@@ -53,7 +53,8 @@ class Parser {
             read_metrics(top, faults_, std::move(new_metrics_), experiment_, trial_);
         equivalence(top);
         exact(top, names);
-        arms(top);
+        experiment_.default_arms = arms(top, "[[arm]]");
+        model(top, names);
         top.finish();
         cases();
         if (!faults_.none()) return tl::unexpected<Error>(faults_.error());
@@ -320,18 +321,34 @@ class Parser {
         if (entry == nullptr) return;
         Section in(entry->value, "[exact]", faults_);
         experiment_.exact_needs_one_cpu = in.text("needs_one_cpu", false, 500);
+        experiment_.not_observable_in_exact = not_observable(in, "[[exact.not_observable]]", names);
+        in.finish();
+    }
+
+    // The metrics that a mode or a substrate has no answer to.
+    std::vector<plan::NotObservable> not_observable(Section& in, const std::string& shown,
+                                                    const MetricNames& names) {
+        std::vector<plan::NotObservable> out;
         for (const Node* node : in.tables("not_observable")) {
-            Section one(*node, "[[exact.not_observable]]", faults_);
+            Section one(*node, shown, faults_);
             const auto metric = one.text("metric", true);
             const auto reason = one.text("reason", true, 500);
             if (metric && !names.know(*metric)) {
                 one.fault(*one.take("metric"), names.complaint(*metric));
             }
-            if (metric && reason) {
-                experiment_.not_observable_in_exact.push_back({*metric, *reason});
-            }
+            if (metric && reason) out.push_back({*metric, *reason});
             one.finish();
         }
+        return out;
+    }
+
+    // [model]: arms for the substrate `model`.
+    void model(Section& top, const MetricNames& names) {
+        const Entry* entry = top.take("model");
+        if (entry == nullptr) return;
+        Section in(entry->value, "[model]", faults_);
+        experiment_.model_arms = arms(in, "[[model.arm]]");
+        experiment_.not_observable_in_model = not_observable(in, "[[model.not_observable]]", names);
         in.finish();
     }
 
@@ -363,10 +380,11 @@ class Parser {
         return params;
     }
 
-    void arms(Section& top) {
+    std::vector<plan::Arm> arms(Section& top, const std::string& shown) {
+        std::vector<plan::Arm> out;
         std::set<std::string> names;
         for (const Node* node : top.tables("arm")) {
-            Section in(*node, "[[arm]]", faults_);
+            Section in(*node, shown, faults_);
             const auto name = in.text("name", true);
             const auto kernel = in.text("kernel", true, 1000);
             std::vector<plan::ArmParam> params = arm_params(in);
@@ -377,10 +395,11 @@ class Parser {
             } else if (!names.insert(*name).second || names.size() > kMaxArms) {
                 in.fault(*in.take("name"), fmt::format("'{}' is there twice", *name));
             } else {
-                experiment_.default_arms.push_back({*name, *kernel, {}, {}});
-                experiment_.default_arms.back().params = std::move(params);
+                out.push_back({*name, *kernel, {}, {}});
+                out.back().params = std::move(params);
             }
         }
+        return out;
     }
 
     // One case per swept value, and what contradicts itself in any of them.

@@ -143,6 +143,10 @@ constexpr std::array kFamilies{
           "hits of a tracepoint that the experiment names, summed over CPUs, after its filter"},
     Entry{"kmsg.<what>", "count", kCounter, kLower, 0,
           "warnings, bugs, oom_kills and hung_tasks in the guest's kernel log"},
+    Entry{
+        "model.<key>", "count or ns", kCounter, kNeither, 100,
+        "what only the simulation can count (--substrate model): lock holds, drains by free_high, "
+        "stall time without PSI's losses (docs/model.md)"},
     Entry{"cpu.<probe|load>.<key>", "us or count", kCounter, kNeither, 1000,
           "cpu.stat of the cgroup of the probe or of the pressure: CPU time used"},
 };

@@ -190,9 +190,12 @@ std::string sequential_words(const plan::Plan& plan) {
 
 std::string render_environment(const ReportData& data) {
     const plan::Plan& plan = data.header.plan;
+    const bool model = plan.substrate == "model";
+    const std::string ground = model ? fmt::format("model {}", identity(data, "model"))
+                                     : fmt::format("{}, {}, QEMU {}", plan.substrate,
+                                                   identity(data, "accel"), identity(data, "qemu"));
     std::string text = wrap(
-        fmt::format("manometer {}: {}, {}, QEMU {}; {}", or_unknown(data.header.version),
-                    plan.substrate, identity(data, "accel"), identity(data, "qemu"),
+        fmt::format("manometer {}: {}; {}", or_unknown(data.header.version), ground,
                     plan.shape.memory_bytes == 0 ? "machine unknown" : shape_words(plan.shape)),
         0, 4);
     if (plan.exact) {
@@ -200,6 +203,10 @@ std::string render_environment(const ReportData& data) {
                      0, 4);
     }
     for (const ArmReport& arm : data.arms) {
+        if (model) {
+            text += wrap(fmt::format("{}: {}", arm.name, or_unknown(arm.spec)), 0, 4);
+            continue;
+        }
         text += wrap(fmt::format("{}: {} ({}), {}{}", arm.name, or_unknown(arm.release),
                                  or_unknown(arm.spec), or_unknown(arm.compiler),
                                  arm.cmdline.empty() ? "" : ", cmdline " + arm.cmdline),

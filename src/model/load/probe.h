@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the probes of the model share: an iteration is begun from outside, ends by itself, and
+// leaves figures under the metrics' names.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "model/engine.h"
+
+namespace mano::model {
+
+// Metric → value of one iteration ("probe.map_ns_total"). Sorted, so that output is too.
+using Figures = std::map<std::string, double>;
+
+class Probe {
+  public:
+    virtual ~Probe() = default;
+    virtual void begin(Engine& engine) = 0;
+    virtual bool ended() const = 0;
+    // Of the iteration that ended.
+    virtual Figures figures() const = 0;
+    // Counters of folios by size ("mthp.64kB.anon_fault_alloc"), which only grow; may be empty.
+    virtual Figures counters() const { return {}; }
+};
+
+// Free blocks by order and free memory at its lowest, as the agent's probes of whole buffers look
+// at them.
+class FreeLook {
+  public:
+    void reset();
+    void lowest(Machine& machine);
+    void blocks(Machine& machine, const std::string& point);  // "before", "held", "after"
+    void add_to(Figures& figures) const;
+
+  private:
+    double low_bytes_ = -1;
+    double low_of_min_pct_ = -1;
+    Figures blocks_;
+};
+
+// A time that is summed and whose longest is kept.
+struct Timed {
+    double sum_ns = 0;
+    double max_ns = 0;
+    void add(double ns) {
+        sum_ns += ns;
+        max_ns = ns > max_ns ? ns : max_ns;
+    }
+};
+
+}  // namespace mano::model

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "model/variant.h"
+
+#include <array>
+
+namespace mano::model {
+namespace {
+
+constexpr std::array<KernelVariant, 3> kVariants{{
+    {.name = "6.12",
+     .compact_gap_capped = false,
+     .costly_noretry_bails = true,
+     .free_high_half_min = false,
+     .drain_in_portions = false,
+     .skip_awake_kswapd = false,
+     .vfree_bulk = false,
+     .async_any_movable = false},
+    {.name = "7.2",
+     .compact_gap_capped = true,
+     .costly_noretry_bails = false,
+     .free_high_half_min = true,
+     .drain_in_portions = true,
+     .skip_awake_kswapd = true,
+     .vfree_bulk = true,
+     .async_any_movable = true},
+    {.name = "7.3",
+     .compact_gap_capped = true,
+     .costly_noretry_bails = false,
+     .free_high_half_min = true,
+     .drain_in_portions = true,
+     .skip_awake_kswapd = true,
+     .vfree_bulk = true,
+     .async_any_movable = true},
+}};
+
+}  // namespace
+
+std::span<const KernelVariant> variants() {
+    return kVariants;
+}
+
+const KernelVariant* find_variant(std::string_view name) {
+    for (const KernelVariant& variant : kVariants) {
+        if (variant.name == name) return &variant;
+    }
+    return nullptr;
+}
+
+}  // namespace mano::model
