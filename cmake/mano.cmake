@@ -18,8 +18,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 
 add_library(mano_flags INTERFACE)
-target_compile_options(mano_flags INTERFACE ${MANO_WARNINGS})
-target_include_directories(mano_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+# What is installed (the model) brings its own headers and no warnings.
+target_compile_options(mano_flags INTERFACE "$<BUILD_INTERFACE:${MANO_WARNINGS}>")
+target_include_directories(mano_flags INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>
+                           $<INSTALL_INTERFACE:include/pagemodel>)
 if(MANO_SANITIZE)
   target_compile_options(mano_flags INTERFACE -fsanitize=address,undefined
                          -fno-sanitize-recover=all -fno-omit-frame-pointer)
