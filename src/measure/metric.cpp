@@ -88,7 +88,8 @@ std::optional<Metric> probe_metric(std::string_view name, std::string_view rest)
     const bool chunks = what.head == "chunks" && is_order(what.tail);
     const bool errors = what.head == "errno" &&
                         is_one_of(what.tail, {"ENOMEM", "EPERM", "EACCES", "EINVAL", "other"});
-    const bool blocks = what.head == "blocks" && is_one_of(of.head, {"before", "held", "after", "later"}) &&
+    const bool blocks = what.head == "blocks" &&
+                        is_one_of(of.head, {"before", "held", "after", "later"}) &&
                         is_order(of.tail);
     if (!chunks && !errors && !blocks) return std::nullopt;
     return make(family("probe." + std::string(what.head) + "."), std::string(name));
@@ -162,6 +163,12 @@ Metric stat_metric(std::string_view name, std::string_view key) {
     metric.unit = key.ends_with("_ticks") ? "ticks" : "count";
     if (key.starts_with("procs_") || key == "btime") metric.kind = Kind::gauge;
     if (key == "processes") metric.meaning = "processes and threads made since boot, /proc/stat";
+    return metric;
+}
+
+Metric model_metric(std::string_view name, std::string_view key) {
+    Metric metric = make(family("model."), std::string(name));
+    metric.unit = key.ends_with("_ns") ? "ns" : key.ends_with("_us") ? "us" : "count";
     return metric;
 }
 
@@ -297,6 +304,7 @@ std::optional<Metric> find_metric(std::string_view name) {
     if (head == "zoneinfo") return zoneinfo_metric(name);
     if (head == "stat") return stat_metric(name, rest);
     if (head == "meminfo") return meminfo_metric(name, rest);
+    if (head == "model") return model_metric(name, rest);
     for (const std::string_view plain : {"buddy.", "pagetype.", "tp.", "kmsg."}) {
         if (name.starts_with(plain)) return make(family(plain), std::string(name));
     }

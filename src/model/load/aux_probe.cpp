@@ -79,6 +79,11 @@ Step AuxProbe::step(Engine& engine, Cpu& cpu) {
             time_ns_ = engine.now() - iteration_;
             cpu_ns_ = engine.cpu_ns(Group::probe) - cpu_before_;
             look_.blocks(engine.machine(), "after");
+            at_ = settings_.later_ns > 0 ? At::later : At::ended;
+            return {settings_.later_ns > 0 ? Step::What::nap : Step::What::park,
+                    settings_.later_ns};
+        case At::later:
+            look_.blocks(engine.machine(), "later");
             at_ = At::ended;
             return {Step::What::park, 0};
         case At::ended:

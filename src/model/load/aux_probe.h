@@ -16,6 +16,7 @@ struct AuxProbeSettings {
     AuxArea area{AuxArea::Capability::prefer_large, 1024, 0, false};
     unsigned data_pages = 256;
     unsigned rounds = 1;
+    double later_ns = 0;  // free blocks are counted once more that long after; 0: not
     const AuxPolicy* policy = nullptr;
 };
 
@@ -28,7 +29,7 @@ class AuxProbe : public Task, public Probe {
     Figures figures() const override;
 
   private:
-    enum class At : std::uint8_t { ended, round, data, area, mapped, unmap, unmapped };
+    enum class At : std::uint8_t { ended, round, data, area, mapped, unmap, unmapped, later };
     struct Buffer {
         std::vector<Pfn> data;
         std::vector<Pfn> aux;

@@ -30,7 +30,7 @@ class FreeLook {
   public:
     void reset();
     void lowest(Machine& machine);
-    void blocks(Machine& machine, const std::string& point);  // "before", "held", "after"
+    void blocks(Machine& machine, const std::string& point);  // "before", "held", "after", "later"
     void add_to(Figures& figures) const;
 
   private:

@@ -65,6 +65,7 @@ pm::AuxProbeSettings aux_of(const plan::LoadPlan& probe, const pm::Arm& arm) {
     settings.area.overwrite = value_of(probe, "overwrite") != 0;
     settings.data_pages = static_cast<unsigned>(value_of(probe, "data_pages"));
     settings.rounds = static_cast<unsigned>(value_of(probe, "rounds"));
+    settings.later_ns = static_cast<double>(value_of(probe, "linger"));
     settings.policy = arm.aux;
     return settings;
 }

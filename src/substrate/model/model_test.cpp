@@ -61,8 +61,9 @@ TEST(ModelSubstrate, ATrialHasAGuestsMetricsTwiceAnIteration) {
     for (const measure::Sample& sample : record->samples) {
         ++seen[sample.metric];
         EXPECT_TRUE(measure::find_metric(sample.metric)) << sample.metric;
-        if (sample.metric.starts_with("vmstat."))
+        if (sample.metric.starts_with("vmstat.")) {
             EXPECT_TRUE(measure::is_known_metric(sample.metric)) << sample.metric;
+        }
     }
     EXPECT_EQ(seen["psi.probe.memory.some.total_us"], 4);
     EXPECT_EQ(seen["vmstat.allocstall"], 4);
