@@ -35,6 +35,10 @@ plan::Plan plan_of(std::string_view pressure, std::string_view probe) {
     trial.probe = load(plan::find_load(plan::LoadKind::probe, probe));
     trial.counters = {{"tp.mine", "kmem/mm_page_alloc", "order == 0"},
                       {"tp.odd", "kmem/mm_page_alloc", "order == 7"}};
+    // Short ones: what is asked here doesn't depend on how long they last.
+    const plan::LoadDef* def = plan::find_load(trial.probe.id);
+    if (const auto duration = plan::find_param(*def, "duration"))
+        trial.probe.values[*duration] = 20'000'000;
     plan.cases = {{"", {}, trial}};
     return plan;
 }
