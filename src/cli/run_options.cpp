@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/arguments.h"
 #include "kernels/lab_spec.h"
+#include "kernels/range.h"
 #include "measure/metric.h"
 #include "stats/power.h"
 #include "substrate/guest/guest.h"
@@ -200,6 +201,7 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
                    "a built-in name (manometer experiments) or a path to a .toml file");
     app.add_option("-k,--kernel", options.kernels,
                    "an arm; the first is the base. SPEC: debian:7.3, debian:7.3.4-rt, "
+                   "debian:6.1..7.3 (an arm for each series in between), "
                    "source:7.3[+FILE.patch] and tree:DIR[@REV] (built here), "
                    "a path to a bzImage[,modules=DIR][,config=FILE], or a name from `kernel add`")
         ->allow_extra_args(false);
@@ -249,6 +251,29 @@ Result<experiment::Experiment> load_experiment(const std::string& name) {
                     loaded.error().text());
     }
     return loaded;
+}
+
+Status expand_ranges(RunOptions& options, const kernels::Options& how) {
+    std::vector<std::string> expanded;
+    for (const std::string& text : options.kernels) {
+        const std::size_t equals = text.find('=');
+        const bool named = equals != std::string::npos &&
+                           kernels::is_range(std::string_view(text).substr(equals + 1));
+        if (named) {
+            return fail(Code::invalid,
+                        "-k {}: a range is several arms, named by their versions; leave out '{}='",
+                        text, text.substr(0, equals));
+        }
+        if (!kernels::is_range(text)) {
+            expanded.push_back(text);
+            continue;
+        }
+        const auto specs = kernels::expand_range(text, how);
+        if (!specs) return wrap(specs.error(), "-k");
+        expanded.insert(expanded.end(), specs->begin(), specs->end());
+    }
+    options.kernels = std::move(expanded);
+    return {};
 }
 
 Result<Planned> make_plan(const RunOptions& options, const std::vector<std::string>& command) {

@@ -34,6 +34,10 @@ struct RunOptions {
 // Declares them on `app`; `options` must live as long as it.
 void declare_run_options(CLI::App& app, RunOptions& options);
 
+// Each -k whose SPEC is a range ("debian:6.1..7.3") becomes one -k a kernel that is to be had; with
+// options.offline by what is known here. A range can't have a name: its arms have their versions'.
+Status expand_ranges(RunOptions& options, const kernels::Options& how);
+
 struct Planned {
     experiment::Experiment experiment;
     plan::Plan plan;

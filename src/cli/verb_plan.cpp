@@ -270,7 +270,11 @@ json to_json(const plan::Plan& plan, const std::vector<ArmKernel>& kernels, cons
             {"plan", json::parse(plan::to_json(plan))}};
 }
 
-Result<int> show_plan(const Options& options, const Call& call) {
+Result<int> show_plan(Options options, const Call& call) {
+    kernels::Options known;
+    known.cache = cache_folder();
+    known.offline = true;
+    MANO_TRY(expand_ranges(options.run, known));
     MANO_ASSIGN(Planned planned, make_plan(options.run, call.after_dashes));
     plan::Plan& plan = planned.plan;
     MANO_ASSIGN(const std::vector<ArmKernel> kernels, look_for_kernels(plan));

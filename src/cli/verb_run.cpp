@@ -295,8 +295,11 @@ Result<int> run(const Options& options, const Call& call) {
     // Everything that may be wrong with the words is said before the store is touched.
     MANO_TRY(parse_jobs(options.jobs));
     if (options.resume.empty()) {
-        MANO_ASSIGN(Planned planned, make_plan(options.run, call.after_dashes));
-        return run_plan(options, std::move(planned), call.after_dashes, finish);
+        Options words = options;
+        Progress progress(options.quiet);
+        MANO_TRY(expand_ranges(words.run, kernel_options(progress)));
+        MANO_ASSIGN(Planned planned, make_plan(words.run, call.after_dashes));
+        return run_plan(words, std::move(planned), call.after_dashes, finish);
     }
     MANO_TRY(check_resume(options, call));
     return with_session(options, finish, [](Session& session) { return resume(session); });
@@ -316,6 +319,8 @@ constexpr std::string_view kFooter =
     "  manometer run aux-alloc --exact --placebo                     with layout's own spread\n"
     "  manometer run idle -k a=debian:7.1 -k b=debian:7.3 --until 5 --max-trials 40\n"
     "  manometer run aux-alloc --substrate model      the experiment's policies, simulated\n"
+    "  manometer run shm-churn -k debian:6.1..7.3 --exact        (then: manometer history "
+    "shm-churn)\n"
     "  manometer run --resume last\n"
     "\nExit codes: 0 no regression; 1 usage; 2 this machine lacks something; 3 no answer; 4\n"
     "regression found; 130 stopped by Ctrl-C (128 plus the signal).\n";
