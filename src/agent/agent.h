@@ -13,6 +13,7 @@
 #include "agent/probe/figures.h"
 #include "agent/sampler/counters.h"
 #include "agent/sampler/readings.h"
+#include "agent/sampler/tracer.h"
 #include "agent/sys.h"
 #include "measure/ending.h"
 #include "plan/plan_view.h"
@@ -61,6 +62,7 @@ struct Agent {
     plan::PlanView plan;
     Readings readings;
     Counters counters;
+    Tracer tracer;  // of attribution trials
     Crew pressure;
     Crew probe;
     std::uint64_t jiffy_ns = 0;

@@ -16,6 +16,7 @@ namespace mano::agent {
 namespace {
 
 constexpr std::uint64_t kBeatNs = 50'000'000;
+constexpr std::uint64_t kDrainNs = 5'000'000;  // of an attribution trial's rings
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value) {
     return ::syscall(SYS_futex, &word, operation, value, nullptr, nullptr, 0);
@@ -53,10 +54,12 @@ bool wait_until(Agent& agent, std::uint64_t limit_ns, bool (*done)(Agent&)) {
     while (true) {
         reap(agent);
         agent.log.beat();
+        agent.tracer.drain(agent.log);
         if (done(agent)) return true;
         const std::uint64_t now = now_ns();
         if (now >= end) return false;
-        const std::uint64_t wait = end - now < kBeatNs ? end - now : kBeatNs;
+        const std::uint64_t most = agent.tracer.is_open() ? kDrainNs : kBeatNs;
+        const std::uint64_t wait = end - now < most ? end - now : most;
         const timespec limit = {0, static_cast<long>(wait)};
         ::sigtimedwait(&child_ends, nullptr, &limit);
     }

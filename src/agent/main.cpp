@@ -57,6 +57,7 @@ bool set_up() {
     if (!make_cgroups(agent)) return false;
     agent.readings.open();
     agent.counters.open(agent.plan, agent.log);
+    if (agent.plan.traced) agent.tracer.open(agent.log);
     state_machine(agent);
     // What is touched from here on stays; what never is (the workers' tables) costs nothing.
     ::mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
@@ -174,6 +175,7 @@ bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t i
     wait_until(agent, agent.plan.probe_limit_ns, [](Agent& a) { return crew_ready(a.probe); });
     if (!pressure.verify(agent, iteration, 0)) return false;
     own_pages_again();
+    agent.tracer.start(agent.log, agent.pressure, agent.probe, iteration);
     const std::uint64_t faults = own_faults();
     const std::uint64_t reading = now_ns();
     agent.counters.take(agent.log, iteration, 0);
@@ -184,6 +186,7 @@ bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t i
         wait_until(agent, agent.plan.probe_limit_ns, [](Agent& a) { return a.probe.alive == 0; });
     agent.readings.take(agent.log, iteration, 1);
     agent.counters.take(agent.log, iteration, 1);
+    agent.tracer.stop(agent.log);
     agent.faults += own_faults() - faults;
     if (!ended) {
         end_crew(agent, agent.probe);
@@ -259,6 +262,7 @@ void live() {
     // The state before any pressure; also a rehearsal, so that no reading that counts is the first.
     agent.readings.take(agent.log, wire::kNoIteration, 0);
     run_trial(*pressure, *probe);
+    agent.tracer.send_symbols(agent.log);
     state_health(agent);
 }
 

@@ -181,6 +181,22 @@ Status plan_looks(const RunOptions& options, plan::Plan& plan) {
     return {};
 }
 
+// --attribute: trials beside those that are timed.
+Status plan_attribution(const RunOptions& options, plan::Plan& plan) {
+    if (options.attribute.empty()) return {};
+    if (!options.until.empty()) {
+        return fail(Code::invalid,
+                    "--attribute and --until: a run that may end early doesn't know which trials "
+                    "are its last; give the attribution trials a run of their own: --trials 1 "
+                    "--attribute {}",
+                    options.attribute);
+    }
+    MANO_ASSIGN(const std::uint64_t number, parse_count("--attribute", options.attribute, 1, 1000));
+    plan.traced_per_cell = static_cast<std::uint32_t>(number);
+    plan::lay_out_trials(plan);
+    return {};
+}
+
 // An arm that sets huge pages itself is meant to differ in them.
 void expect_arm_differences(plan::Plan& plan) {
     for (const plan::Arm& arm : plan.arms) {
@@ -221,6 +237,9 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
                    "again, and so on; p-values pay for the looks");
     app.add_option("--max-trials", options.max_trials,
                    "with --until: at most so many of each arm in each case (5 times --trials)");
+    app.add_option("--attribute", options.attribute,
+                   "attribution trials of each arm in each case, beside the others: stalls with "
+                   "kernel stacks, for `manometer why`; their values enter no statistics");
     app.add_option("--iterations", options.iterations, "runs of the probe inside one boot");
     app.add_option("--cases", options.cases, "only these cases, as A,B: --cases 90%,95%");
     app.add_option("--set", options.set,
@@ -306,6 +325,7 @@ Result<Planned> make_plan(const RunOptions& options, const std::vector<std::stri
     MANO_TRY(settle_placebos(options, planned.plan));
     expect_arm_differences(planned.plan);
     MANO_TRY(plan_looks(options, planned.plan));
+    MANO_TRY(plan_attribution(options, planned.plan));
     return planned;
 }
 
@@ -395,6 +415,7 @@ std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
         add("--until", fmt::format("{:g}", plan.until_pct));
         add("--max-trials", std::to_string(plan.trials_per_cell));
     }
+    if (plan.traced_per_cell > 0) add("--attribute", std::to_string(plan.traced_per_cell));
     if (!options.iterations.empty()) add("--iterations", options.iterations);
     if (!options.cases.empty()) add("--cases", options.cases);
     for (const std::string& text : options.set)

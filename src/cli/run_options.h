@@ -24,7 +24,7 @@ struct RunOptions {
     std::vector<std::string> kernels;  // -k and --arm in the order given, marked by the prefix
     std::vector<std::string> arms;
     std::string trials, iterations, cases, seed, seeds, accel = "auto", substrate = "guest";
-    std::string timeout, until, max_trials;
+    std::string timeout, until, max_trials, attribute;
     std::vector<std::string> set;
     std::vector<std::string> add;
     bool exact = false;

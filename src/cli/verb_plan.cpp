@@ -224,8 +224,14 @@ std::string to_text(const Planned& planned, const std::vector<ArmKernel>& kernel
                                             : "not cached: " + kernels[i].problem);
     }
     text +=
-        fmt::format("{} trials: {} arms x {} cases x {}; {}\n", plan.trials.size(),
+        fmt::format("{} trials: {} arms x {} cases x {}; {}\n",
+                    plan.trials_per_cell * plan.arms.size() * plan.cases.size(),
                     plan.arms.size(), plan.cases.size(), plan.trials_per_cell, seeds_text(plan));
+    if (plan.traced_per_cell > 0) {
+        text += fmt::format("and {} for attribution: {} of each, the last ones\n",
+                            plan.traced_per_cell * plan.arms.size() * plan.cases.size(),
+                            plan.traced_per_cell);
+    }
     if (!plan.looks.empty()) {
         std::string looks;
         for (const std::uint32_t look : plan.looks)

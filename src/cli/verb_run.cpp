@@ -97,7 +97,7 @@ unsigned wanted_jobs(const std::optional<unsigned>& given, const plan::Plan& pla
 Status print_partial(Session& session, const store::RunSet& runset) {
     std::vector<bool> has(runset.plan.arms.size(), false);
     for (const store::StoredTrial& trial : runset.trials) {
-        if (trial.done && trial.standing != measure::Standing::spoiled)
+        if (trial.done && !trial.planned.traced && trial.standing != measure::Standing::spoiled)
             has[trial.planned.arm] = true;
     }
     if (std::find(has.begin(), has.end(), false) != has.end()) return {};

@@ -98,7 +98,9 @@ std::string trials_text(const store::RunSet& runset) {
         rows.push_back({fmt::format("{}", trial.planned.position), seconds(trial),
                         fmt::format("{}", trial.planned.seed),
                         runset.plan.arms.at(trial.planned.arm).name, case_name(runset, trial),
-                        trial.done ? std::string(measure::name_of(trial.standing)) : "planned",
+                        trial.done ? std::string(measure::name_of(trial.standing)) +
+                                         (trial.planned.traced ? " (attribution)" : "")
+                                   : "planned",
                         trial.done ? std::string(measure::name_of(trial.record.ending)) : "-"});
     }
     return "\n" + columns(rows, {0, 1, 2});

@@ -115,7 +115,7 @@ class Writer {
 
     // How the trial ended: what failed is the kernel's doing, what is spoiled the harness's.
     void add_trial(const store::StoredTrial& trial, Json& tests) const {
-        if (!trial.done || measure::stands_for_others(trial.record) || !shown(trial)) return;
+        if (!trial.done || trial.planned.traced || measure::stands_for_others(trial.record) || !shown(trial)) return;
         const std::string& arm = runset_.plan.arms[trial.planned.arm].name;
         Json json;
         json["build_id"] = id(arm);
@@ -179,7 +179,7 @@ Result<std::string> export_kcidb(const store::RunSet& runset, const report::Opti
     }
     MANO_ASSIGN(const report::ReportData data, report::build(runset, options));
     const bool any = std::any_of(runset.trials.begin(), runset.trials.end(), [](const auto& trial) {
-        return trial.done && !measure::stands_for_others(trial.record);
+        return trial.done && !trial.planned.traced && !measure::stands_for_others(trial.record);
     });
     if (!any) {
         return fail(Code::invalid, "run set {} has no trial that counts: nothing to write",

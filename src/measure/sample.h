@@ -62,6 +62,7 @@ struct TrialRecord {
     std::vector<Fact> facts;
     std::vector<Loss> losses;
     std::string console;        // the guest's console, bounded
+    std::string trace;          // of an attribution trial: its records (src/trace/format.h)
     std::uint64_t host_ns = 0;  // wall time of the trial
 };
 

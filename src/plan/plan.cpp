@@ -87,6 +87,21 @@ void lay_out_trials(Plan& plan) {
             plan.trials.push_back(trial);
         }
     }
+    for (std::uint32_t i = 0; i < plan.traced_per_cell; ++i) {
+        for (std::uint32_t case_ = 0; case_ < cases; ++case_) {
+            for (std::uint32_t arm = 0; arm < plan.arms.size(); ++arm) {
+                PlannedTrial trial;
+                trial.position = static_cast<std::uint32_t>(plan.trials.size());
+                trial.arm = arm;
+                trial.case_ = case_;
+                trial.row = plan.trials_per_cell + i;
+                trial.seed = plan.first_seed + i;
+                if (!plan.shared_seeds) trial.seed += std::uint64_t{arm} * plan.trials_per_cell;
+                trial.traced = true;
+                plan.trials.push_back(trial);
+            }
+        }
+    }
 }
 
 }  // namespace mano::plan

@@ -98,6 +98,9 @@ struct PlannedTrial {
     std::uint32_t case_ = 0;  // index into cases
     std::uint32_t row = 0;    // 0-based number of the trial within its arm and case
     std::uint64_t seed = 0;
+    // An attribution trial: records stalls and latencies with kernel stacks. That costs time, so
+    // its values enter no statistics. Its row lies behind those of the timing trials.
+    bool traced = false;
     bool operator==(const PlannedTrial&) const = default;
 };
 
@@ -119,6 +122,7 @@ struct Plan {
     std::uint64_t first_seed = 1;
     std::uint64_t order_seed = 1;       // of the random interleaving
     std::uint32_t trials_per_cell = 1;  // with `looks`: at most
+    std::uint32_t traced_per_cell = 0;  // attribution trials of each arm and case, beside these
     // Sequential stopping (--until): after so many trials of each arm and case (ascending, the last
     // is trials_per_cell) the run may end, when the 95 % intervals of the key metrics' changes are
     // within ±until_pct. Each p-value is multiplied by the number of looks. Empty: no looks.
@@ -150,6 +154,7 @@ std::string hash(const Plan& plan);
 // Fills plan.trials: every (case, row) is a block holding each arm once in random order; blocks in
 // random order, those before a look before those after it; all drawn from order_seed. Seeds: shared
 // → row r has first_seed + r in all arms; disjoint → first_seed + arm * trials_per_cell + r.
+// Attribution trials come last, with the seeds of the first timing trials.
 void lay_out_trials(Plan& plan);
 
 }  // namespace mano::plan

@@ -373,6 +373,7 @@ void fields(Archive& archive, PlannedTrial& trial) {
     archive("case", trial.case_);
     archive("row", trial.row);
     archive("seed", trial.seed);
+    archive.added("traced", trial.traced, false);
 }
 
 template <typename Archive>
@@ -389,6 +390,7 @@ void fields(Archive& archive, Plan& plan) {
     archive("first_seed", plan.first_seed);
     archive("order_seed", plan.order_seed);
     archive("trials_per_cell", plan.trials_per_cell);
+    archive.added("traced_per_cell", plan.traced_per_cell, std::uint32_t{0});
     archive.added("looks", plan.looks, {});
     archive.added("until_pct", plan.until_pct, 0.0);
     archive("alpha", plan.alpha);

@@ -89,6 +89,7 @@ bool decode(std::string_view bytes, PlanView& view) {
     view.pressure_limit_ns = cursor.number<std::uint64_t>();
     view.probe_limit_ns = cursor.number<std::uint64_t>();
     view.spare_cpus = cursor.number<std::uint32_t>();
+    view.traced = cursor.number<std::uint8_t>() != 0;
     view.zram_bytes = cursor.number<std::uint64_t>();
     view.zram_compressor = cursor.text();
     if (!read_load(cursor, view.pressure) || !read_load(cursor, view.probe)) return false;

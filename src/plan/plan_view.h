@@ -51,6 +51,7 @@ struct PlanView {
     std::uint64_t pressure_limit_ns = 0;
     std::uint64_t probe_limit_ns = 0;
     std::uint32_t spare_cpus = 0;
+    bool traced = false;
     std::uint64_t zram_bytes = 0;
     std::string_view zram_compressor;
     LoadView pressure;
@@ -61,7 +62,7 @@ struct PlanView {
 };
 
 constexpr std::uint32_t kPlanMagic = 0x4e4c504d;  // "MPLN"
-constexpr std::uint32_t kPlanVersion = 1;
+constexpr std::uint32_t kPlanVersion = 2;
 
 // false: not a plan, another version, damaged, or more entries than the tables hold.
 bool decode(std::string_view bytes, PlanView& view);

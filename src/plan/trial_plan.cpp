@@ -52,6 +52,7 @@ Result<std::string> encode(const TrialPlan& plan) {
     body.number(plan.pressure_limit_ns);
     body.number(plan.probe_limit_ns);
     body.number(plan.spare_cpus);
+    body.number(static_cast<std::uint8_t>(plan.traced));
     body.number(plan.swap.zram_bytes);
     body.text(plan.swap.compressor);
     body.load(plan.pressure);

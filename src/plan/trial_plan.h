@@ -49,6 +49,7 @@ struct TrialPlan {
     std::uint64_t pressure_limit_ns = 0;  // guest time within which the pressure must be up
     std::uint64_t probe_limit_ns = 0;     // guest time that one iteration of the probe may take
     std::uint32_t spare_cpus = 0;         // offline CPUs between those to be brought online
+    bool traced = false;                  // an attribution trial
     SwapPlan swap;
     LoadPlan pressure;
     LoadPlan probe;

@@ -58,7 +58,7 @@ void add_trials(const store::RunSet& runset, const Collected& collected, ReportD
         const bool chosen =
             arm != collected.arms.end() && std::find(collected.cases.begin(), collected.cases.end(),
                                                      trial.planned.case_) != collected.cases.end();
-        if (!trial.done || !chosen) continue;
+        if (!trial.done || trial.planned.traced || !chosen) continue;
         ArmReport& report = data.arms[static_cast<std::size_t>(arm - collected.arms.begin())];
         const std::string name = case_name(runset, trial.planned.case_);
         seeds.insert(trial.planned.seed);

@@ -159,7 +159,7 @@ Result<Collected> collect(const store::RunSet& runset, const Options& options) {
         const auto case_ =
             std::find(collected.cases.begin(), collected.cases.end(), trial.planned.case_);
         const auto arm = std::find(collected.arms.begin(), collected.arms.end(), trial.planned.arm);
-        if (!trial.done || trial.standing == measure::Standing::spoiled ||
+        if (!trial.done || trial.planned.traced || trial.standing == measure::Standing::spoiled ||
             case_ == collected.cases.end() || arm == collected.arms.end()) {
             continue;
         }

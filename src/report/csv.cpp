@@ -135,7 +135,8 @@ Result<std::string> render_csv(const store::RunSet& runset, const Options& optio
                                 std::pair(b.planned.arm, b.planned.case_);
                      });
     for (const store::StoredTrial& trial : trials) {
-        if (!trial.done || trial.standing == measure::Standing::spoiled) continue;
+        if (!trial.done || trial.planned.traced || trial.standing == measure::Standing::spoiled)
+            continue;
         if (trial.planned.arm >= runset.plan.arms.size() ||
             trial.planned.case_ >= runset.plan.cases.size()) {
             return fail(Code::corrupt, "run set {}: trial {} is of an arm or case that isn't there",

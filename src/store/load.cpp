@@ -360,4 +360,28 @@ Result<RunSet> Store::load(std::string_view reference, bool with_samples, bool w
     return Reader(inner_->database(), with_samples, with_console).read(id);
 }
 
+Result<std::string> Store::trace(const std::string& runset, std::uint32_t position) {
+    const std::lock_guard guard(inner_->mutex);
+    const Database& database = inner_->database();
+    MANO_ASSIGN(const Transaction view, Transaction::begin_reading(database));
+    MANO_ASSIGN(const std::int64_t key, inner_->key_of(runset));
+    MANO_ASSIGN(Statement trial, database.prepare(query::kTrialKey));
+    MANO_TRY(trial.bind(key, position));
+    MANO_ASSIGN(const bool known, trial.step());
+    if (!known) return fail(Code::not_found, "run set {} has no trial {}", runset, position);
+    // A store that an older version wrote and that is open for reading only has no such table.
+    MANO_ASSIGN(const std::int64_t version, database.number("PRAGMA user_version"));
+    if (version < 2) return std::string();
+    MANO_ASSIGN(Statement look, database.prepare(query::kTrace));
+    MANO_TRY(look.bind(trial.integer(0)));
+    MANO_ASSIGN(const bool row, look.step());
+    if (!row) return std::string();
+    auto text = decompress(look.bytes(1), look.bits(0));
+    if (!text) {
+        return wrap(text.error(), "{}: the trace of trial {} of run set {}", database.shown(),
+                    position, runset);
+    }
+    return text;
+}
+
 }  // namespace mano::store

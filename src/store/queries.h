@@ -32,6 +32,7 @@ constexpr std::string_view kAddLoss =
     "INSERT INTO losses (trial, position, source, count, meaning) VALUES (?, ?, ?, ?, ?)";
 constexpr std::string_view kAddAttachment =
     "INSERT INTO attachments (trial, what, bytes, zstd) VALUES (?, ?, ?, ?)";
+constexpr std::string_view kAddTrace = "INSERT INTO traces (trial, bytes, zstd) VALUES (?, ?, ?)";
 constexpr std::string_view kEndTrial =
     "UPDATE trials SET ending = ?, ended = ?, evidence = ?, host_ns = ? WHERE key = ?";
 constexpr std::string_view kEndRunSet =
@@ -78,6 +79,7 @@ constexpr std::string_view kFacts =
     "SELECT key, value FROM facts WHERE trial = ? ORDER BY position";
 constexpr std::string_view kLosses =
     "SELECT source, count, meaning FROM losses WHERE trial = ? ORDER BY position";
+constexpr std::string_view kTrace = "SELECT bytes, zstd FROM traces WHERE trial = ?";
 constexpr std::string_view kAttachment =
     "SELECT bytes, zstd FROM attachments WHERE trial = ? AND what = ?";
 

@@ -155,7 +155,18 @@ JOIN samples s ON s.trial = v.key
 JOIN metrics m ON m.key = s.metric;
 )sql";
 
-constexpr std::array<std::string_view, 1> kSteps = {kStep1};
+// Records of attribution trials.
+constexpr std::string_view kStep2 = R"sql(
+CREATE TABLE traces (
+    trial INTEGER PRIMARY KEY REFERENCES trials (key) ON DELETE CASCADE,
+    bytes INTEGER NOT NULL,
+    zstd  BLOB NOT NULL
+) STRICT;
+CREATE TRIGGER traces_final BEFORE UPDATE ON traces
+BEGIN SELECT RAISE(ABORT, 'a trace is never changed'); END;
+)sql";
+
+constexpr std::array<std::string_view, 2> kSteps = {kStep1, kStep2};
 
 }  // namespace
 

@@ -191,6 +191,11 @@ Status add_texts(const Database& database, std::int64_t trial, const measure::Tr
     if (record.evidence.size() > kPlainText) {
         MANO_TRY(attach(database, trial, "evidence", record.evidence));
     }
+    if (!record.trace.empty()) {
+        MANO_ASSIGN(const std::string frame, compress(record.trace));
+        MANO_ASSIGN(Statement add, database.prepare(query::kAddTrace));
+        MANO_TRY(add.run(trial, record.trace.size(), Statement::blob(frame)));
+    }
     return {};
 }
 

@@ -117,6 +117,9 @@ class Store {
     // Without samples or consoles, where only the header and the endings are wanted.
     Result<RunSet> load(std::string_view reference, bool with_samples = true,
                         bool with_console = true);
+    // The records of one attribution trial (load() leaves them out: they may be a hundred MB);
+    // empty when it has none.
+    Result<std::string> trace(const std::string& runset, std::uint32_t position);
     // The run set with all that belongs to it; its space goes back to the file system.
     Status remove(std::string_view reference);
 

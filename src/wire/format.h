@@ -43,6 +43,7 @@ enum class FrameType : std::uint16_t {
     counter = 6,  // CounterHead
     ending = 7,   // u16 measure::Ending, evidence text; at most one
     goodbye = 8,  // GoodbyeHead; the last frame
+    trace = 9,    // of attribution trials: trace::PartHead and its bytes (src/trace/format.h)
 };
 
 struct FrameHead {

@@ -6,6 +6,7 @@
 
 #include "procfs/procfs.h"
 #include "substrate/guest/console.h"
+#include "trace/parts.h"
 
 namespace mano::substrate::guest {
 namespace {
@@ -73,6 +74,7 @@ class Decoder {
     void value(const wire::Value& value);
     void counter(const wire::CounterHead& counter);
     void fact(const wire::Fact& fact);
+    bool trace(const std::string& payload);
     // Losses of the same source and meaning are one, with their counts added up.
     void loss(const std::string& source, std::uint64_t count, const std::string& meaning) {
         losses_[{source, meaning}] += count;
@@ -123,6 +125,9 @@ void Decoder::frame(const wire::Frame& frame) {
                 loss(clean(l.source), l.count, clean(l.meaning));
             });
             break;
+        case wire::FrameType::trace:
+            understood = trace(frame.payload);
+            break;
         case wire::FrameType::counter:
             with(wire::as_counter(frame), [this](const wire::CounterHead& c) { counter(c); });
             break;
@@ -130,6 +135,14 @@ void Decoder::frame(const wire::Frame& frame) {
             understood = false;
     }
     if (!understood) loss("wire", 1, "a record that no agent writes");
+}
+
+// Kept as it came: what it means is worked out when somebody asks.
+bool Decoder::trace(const std::string& payload) {
+    trace::Part part;
+    if (!plan_.traced || !trace::read_frame(payload, part)) return false;
+    trace::add_part(record_.trace, part.head, part.bytes);
+    return true;
 }
 
 void Decoder::fact(const wire::Fact& fact) {
@@ -214,6 +227,9 @@ void Decoder::drop_short_psi() {
 }
 
 void Decoder::finish() {
+    if (!record_.trace.empty()) {
+        record_.trace = trace::without_needless_symbols(std::move(record_.trace));
+    }
     drop_short_psi();
     for (const auto& [what, count] : losses_) {
         record_.losses.push_back({what.first, count, what.second});

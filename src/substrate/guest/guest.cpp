@@ -198,6 +198,9 @@ Result<std::vector<kernels::Module>> probe_modules(const kernels::Kernel& kernel
     return modules;
 }
 
+// An attribution trial's records, with all of the kernel's symbols.
+constexpr std::uint64_t kTracedLogBytes = std::uint64_t{128} << 20;
+
 struct Prepared {
     std::string image;
     plan::TrialPlan plan;
@@ -209,6 +212,7 @@ Result<Prepared> prepare_image(const TrialRequest& request,
     const plan::Arm& arm = request.plan.arms.at(request.trial.arm);
     out.plan = plan::trial_of(request.plan.cases.at(request.trial.case_).trial, arm);
     out.plan.seed = request.trial.seed;
+    out.plan.traced = request.trial.traced;
     out.plan.spare_cpus = spare_cpus(request.plan);
     std::vector<ImageFile> files{{"init", std::string(agent_binary()), 0755, {}}};
     if (out.plan.swap.zram_bytes > 0) {
@@ -262,6 +266,7 @@ Result<measure::TrialRecord> GuestSubstrate::run(const TrialRequest& request,
                 .image = std::move(prepared->image),
                 .log_bytes = options_.log_bytes,
                 .limits = options_.limits};
+    if (request.trial.traced) guest.log_bytes = std::max(guest.log_bytes, kTracedLogBytes);
     if (request.plan.wall_limit_ns > 0) guest.limits.wall_ns = request.plan.wall_limit_ns;
     MANO_ASSIGN(Life life, live(guest, progress, stop));
     record.ending = life.ending;
