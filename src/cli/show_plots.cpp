@@ -110,7 +110,8 @@ std::string runset_plots(const store::RunSet& runset, report::Charset charset) {
     std::vector<std::optional<Values>> folded;
     bool any = false;
     for (const store::StoredTrial& trial : runset.trials) {
-        const bool counts = trial.done && trial.standing != measure::Standing::spoiled;
+        const bool counts =
+            trial.done && !trial.planned.traced && trial.standing != measure::Standing::spoiled;
         folded.push_back(counts ? std::optional(values_of(runset.plan, trial.record).whole)
                                 : std::nullopt);
         any = any || counts;

@@ -160,7 +160,8 @@ Json cells_json(const ReportData& data, const store::RunSet& runset) {
             const std::size_t index = index_of(runset.plan.arms, arm.name);
             std::vector<const plan::PlannedTrial*> cell;
             for (const store::StoredTrial& trial : runset.trials) {
-                if (!trial.done || trial.standing == measure::Standing::spoiled) continue;
+                if (!trial.done || trial.planned.traced) continue;
+                if (trial.standing == measure::Standing::spoiled) continue;
                 if (measure::stands_for_others(trial.record)) continue;
                 if (trial.planned.arm == index && trial.planned.case_ == case_)
                     cell.push_back(&trial.planned);
@@ -216,6 +217,7 @@ std::string page_json(const ReportData& data, const store::RunSet& runset,
     json["trials"] = Json::array();
     std::vector<const store::StoredTrial*> chosen;
     for (const store::StoredTrial& trial : runset.trials) {
+        if (trial.planned.traced) continue;
         const std::string& arm = runset.plan.arms.at(trial.planned.arm).name;
         const std::string& case_ = runset.plan.cases.at(trial.planned.case_).name;
         const auto named = [](const std::string& name) {
