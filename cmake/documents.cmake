@@ -24,14 +24,22 @@ endforeach()
 file(WRITE ${OUT}/manometer "${text_bash}")
 file(WRITE ${OUT}/_manometer "${text_zsh}")
 file(WRITE ${OUT}/manometer.fish "${text_fish}")
-configure_file(${ROOT}/CHANGELOG.md ${OUT}/changelog COPYONLY)
-run(gzip -9n ${OUT}/changelog)
+configure_file(${ROOT}/CHANGELOG.md ${OUT}/CHANGELOG.md COPYONLY)
+# SOURCE_DATE_EPOCH makes the date that of the sources.
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+file(WRITE ${OUT}/changelog "manometer (${VERSION}) unstable; urgency=medium
+
+  * See CHANGELOG.md.
+
+ -- ${MAINTAINER}  ${date}
+")
+run(gzip -9n ${OUT}/changelog ${OUT}/CHANGELOG.md)
 file(WRITE ${OUT}/copyright
 "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: manometer
 
 Files: *
-Copyright: Manometer developers
+Copyright: 2026 Manometer developers
 License: GPL-2.0-or-later
  This program is free software; you can redistribute it and/or modify it under
  the terms of the GNU General Public License as published by the Free Software
@@ -45,5 +53,8 @@ License: GPL-2.0-or-later
 file(WRITE ${OUT}/lintian
 "# A package made by cpack from any commit closes no bug of Debian's.
 manometer: initial-upload-closes-no-bugs
+# Who builds a package says so with -DMANO_MAINTAINER='Name <address>'.
+manometer: bogus-mail-host
+manometer: bogus-mail-host-in-debian-changelog
 ")
 file(WRITE ${OUT}/done "")

@@ -3,11 +3,13 @@
 # Manual pages and completions are written by the program itself.
 include(GNUInstallDirs)
 
+set(MANO_MAINTAINER "Manometer developers <manometer@localhost.localdomain>"
+    CACHE STRING "Who makes the Debian package: Name <address>")
 set(documents ${CMAKE_BINARY_DIR}/documents)
 add_custom_command(
   OUTPUT ${documents}/done
   COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:manometer> -DOUT=${documents}
-          -DROOT=${CMAKE_SOURCE_DIR} -DVERSION=${PROJECT_VERSION}
+          -DROOT=${CMAKE_SOURCE_DIR} -DVERSION=${PROJECT_VERSION} -DMAINTAINER=${MANO_MAINTAINER}
           -P ${CMAKE_SOURCE_DIR}/cmake/documents.cmake
   DEPENDS manometer ${CMAKE_SOURCE_DIR}/cmake/documents.cmake ${CMAKE_SOURCE_DIR}/CHANGELOG.md
   COMMENT "Manual pages and completions"
@@ -23,7 +25,7 @@ install(FILES ${documents}/_manometer
         DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions OPTIONAL)
 install(FILES ${documents}/manometer.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d OPTIONAL)
-install(FILES ${documents}/copyright ${documents}/changelog.gz
+install(FILES ${documents}/copyright ${documents}/changelog.gz ${documents}/CHANGELOG.md.gz
         DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/manometer OPTIONAL)
 install(FILES ${documents}/lintian DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
         RENAME manometer OPTIONAL)
@@ -32,11 +34,11 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_NAME manometer)
 set(CPACK_PACKAGE_VENDOR Manometer)
-set(CPACK_PACKAGE_CONTACT "Manometer developers <manometer@localhost.localdomain>")
+set(CPACK_PACKAGE_CONTACT ${MANO_MAINTAINER})
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "measures what a kernel does under memory pressure")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
-    "Boots two kernels in throwaway guests, brings each to a verified memory pressure,
-runs a probe, repeats, and prints a before/after table with a verdict.")
+    "Boots two kernels in throwaway guests, brings each to a verified memory
+pressure, runs a probe, repeats, and prints a table with a verdict.")
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "qemu-system-x86, debian-archive-keyring")
