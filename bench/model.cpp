@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The speed of the page-allocator model: operations a second on per-CPU lists and on the buddy
-// lists, and a server of 192 CPUs and 256 GiB under shm-churn. All times are CPU time. bench_model [SIMULATED-SECONDS]
-// (default 1).
+// lists, and a server of 192 CPUs and 256 GiB under shm-churn. All times are CPU time. bench_model
+// [SIMULATED-SECONDS] (default 1).
 #include <sys/resource.h>
 #include <time.h>
 

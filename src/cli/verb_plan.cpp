@@ -225,8 +225,8 @@ std::string to_text(const Planned& planned, const std::vector<ArmKernel>& kernel
     }
     text +=
         fmt::format("{} trials: {} arms x {} cases x {}; {}\n",
-                    plan.trials_per_cell * plan.arms.size() * plan.cases.size(),
-                    plan.arms.size(), plan.cases.size(), plan.trials_per_cell, seeds_text(plan));
+                    plan.trials_per_cell * plan.arms.size() * plan.cases.size(), plan.arms.size(),
+                    plan.cases.size(), plan.trials_per_cell, seeds_text(plan));
     if (plan.traced_per_cell > 0) {
         text += fmt::format("and {} for attribution: {} of each, the last ones\n",
                             plan.traced_per_cell * plan.arms.size() * plan.cases.size(),

@@ -115,7 +115,9 @@ class Writer {
 
     // How the trial ended: what failed is the kernel's doing, what is spoiled the harness's.
     void add_trial(const store::StoredTrial& trial, Json& tests) const {
-        if (!trial.done || trial.planned.traced || measure::stands_for_others(trial.record) || !shown(trial)) return;
+        if (!trial.done || trial.planned.traced || measure::stands_for_others(trial.record) ||
+            !shown(trial))
+            return;
         const std::string& arm = runset_.plan.arms[trial.planned.arm].name;
         Json json;
         json["build_id"] = id(arm);
