@@ -184,6 +184,10 @@ Status plan_looks(const RunOptions& options, plan::Plan& plan) {
 // --attribute: trials beside those that are timed.
 Status plan_attribution(const RunOptions& options, plan::Plan& plan) {
     if (options.attribute.empty()) return {};
+    if (options.substrate != "guest") {
+        return fail(Code::invalid, "--attribute {}: stalls are recorded in guests, not on {}",
+                    options.attribute, options.substrate);
+    }
     if (!options.until.empty()) {
         return fail(Code::invalid,
                     "--attribute and --until: a run that may end early doesn't know which trials "

@@ -91,7 +91,8 @@ std::optional<Metric> probe_metric(std::string_view name, std::string_view rest)
     const bool blocks = what.head == "blocks" &&
                         is_one_of(of.head, {"before", "held", "after", "later"}) &&
                         is_order(of.tail);
-    if (!chunks && !errors && !blocks) return std::nullopt;
+    const bool times = what.head == "timer" && of.head == "histogram" && is_number(of.tail);
+    if (!chunks && !errors && !blocks && !times) return std::nullopt;
     return make(family("probe." + std::string(what.head) + "."), std::string(name));
 }
 

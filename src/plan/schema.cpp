@@ -162,6 +162,23 @@ constexpr std::array kAux{
              "own lists at first"},
 };
 
+constexpr std::array kPageout{
+    ParamDef{"workers", kInteger, "", 4, 1, 64, "processes that each do the same"},
+    ParamDef{
+        "size", kBytes, "bytes", 48 * kMiB, 64 * kKiB, 64 * kGiB,
+        "memory that each worker writes and has paged out, over and over; half of each page is "
+        "noise that doesn't compress"},
+    ParamDef{"pause", kDuration, "ns", 0, 0, 10 * kSecond,
+             "pause of a worker between two rounds, drawn around this; 0 for none"},
+};
+
+constexpr std::array kTimer{
+    ParamDef{"interval", kDuration, "ns", 1 * kMs, kMs / 20, 10 * kSecond,
+             "time between two wake-ups of a CPU's timer process"},
+    ParamDef{"duration", kDuration, "ns", 4 * kSecond, 10 * kMs, kHour,
+             "guest time of one iteration"},
+};
+
 constexpr std::array kPressures{
     LoadDef{LoadId::none, LoadKind::pressure, "none",
             "no pressure; only a few pages are shuffled by the seed", kNone},
@@ -169,6 +186,8 @@ constexpr std::array kPressures{
             "fills memory to a stated level, punches holes, holds it at next to no CPU", kHold},
     LoadDef{LoadId::churn, LoadKind::pressure, "churn",
             "makes short-lived processes and threads all the time", kChurn},
+    LoadDef{LoadId::pageout, LoadKind::pressure, "pageout",
+            "writes memory and has it paged out with MADV_PAGEOUT, all the time", kPageout},
 };
 
 constexpr std::array kProbes{
@@ -192,6 +211,10 @@ constexpr std::array kProbes{
     LoadDef{LoadId::aux, LoadKind::probe, "aux",
             "maps a perf AUX area for each CPU, with tracing off, touches nothing, and unmaps it",
             kAux},
+    LoadDef{LoadId::timer, LoadKind::probe, "timer",
+            "sleeps to absolute times with the highest real-time priority, on each CPU, and counts "
+            "how late it runs",
+            kTimer},
 };
 
 }  // namespace

@@ -39,6 +39,7 @@ enum class LoadId : std::uint16_t {
     none = 0,
     hold = 1,
     churn = 2,
+    pageout = 3,
     shm = 100,
     mthp = 101,
     thp = 102,
@@ -47,6 +48,7 @@ enum class LoadId : std::uint16_t {
     packet_ring = 105,
     io_uring_ring = 106,
     aux = 107,
+    timer = 108,
 };
 
 struct LoadDef {

@@ -72,6 +72,8 @@ TEST(Schema, PositionsAreFixed) {
     EXPECT_EQ(names(LoadId::hold),
               "demand workers folio punch punch_chunk compressible settle tolerance ");
     EXPECT_EQ(names(LoadId::churn), "workers threads burst ");
+    EXPECT_EQ(names(LoadId::pageout), "workers size pause ");
+    EXPECT_EQ(names(LoadId::timer), "interval duration ");
     EXPECT_EQ(names(LoadId::idle), "duration ");
     EXPECT_EQ(names(LoadId::shm), "workers size duration threads ");
     EXPECT_EQ(names(LoadId::mthp), "folio size workers duration ");

@@ -42,6 +42,7 @@ constexpr Pressure kPressures[] = {
     {plan::LoadId::none, none_start, none_verify, none_stop},
     {plan::LoadId::hold, hold_start, hold_verify, hold_stop},
     {plan::LoadId::churn, churn_start, churn_verify, churn_stop},
+    {plan::LoadId::pageout, pageout_start, pageout_verify, pageout_stop},
 };
 
 }  // namespace

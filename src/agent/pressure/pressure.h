@@ -23,6 +23,10 @@ const Pressure* find_pressure(plan::LoadId id);
 bool hold_start(Agent& agent);
 bool hold_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment);
 void hold_stop(Agent& agent);
+bool pageout_start(Agent& agent);
+bool pageout_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment);
+void pageout_stop(Agent& agent);
+
 bool churn_start(Agent& agent);
 bool churn_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment);
 void churn_stop(Agent& agent);

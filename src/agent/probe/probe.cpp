@@ -57,6 +57,7 @@ constexpr Probe kProbes[] = {
     {plan::LoadId::io_uring_ring, io_uring_ring_check, one_worker, io_uring_ring_work,
      buffers_report, io_uring_ring_step},
     {plan::LoadId::aux, aux_check, one_worker, aux_work, buffers_report, aux_step},
+    {plan::LoadId::timer, timer_check, timer_workers, timer_work, timer_report, timer_step},
 };
 
 }  // namespace

@@ -37,6 +37,12 @@ bool thp_check(Agent& agent);
 int thp_work(Agent& agent, unsigned index);
 void huge_report(Agent& agent, std::uint32_t iteration);
 
+bool timer_check(Agent& agent);
+unsigned timer_workers(const plan::LoadView& load);
+int timer_work(Agent& agent, unsigned index);
+void timer_report(Agent& agent, std::uint32_t iteration);
+const char* timer_step(std::uint32_t error_at);
+
 // All three are reported by buffers_report (buffers.h).
 bool packet_ring_check(Agent& agent);
 int packet_ring_work(Agent& agent, unsigned index);
