@@ -251,6 +251,8 @@ TEST(Loads, MthpAndShmRunAndGiveEverythingBack) {
         shm.begin(engine);
         EXPECT_TRUE(engine.run_until([&] { return shm.ended(); }, 1e12));
         EXPECT_GT(shm.figures().at("probe.ops"), 3);
+        EXPECT_EQ(shm.counters().at("stat.processes"),
+                  settings.threads * shm.figures().at("probe.ops"));
         EXPECT_EQ(memory.validate(), "");
     }
 }

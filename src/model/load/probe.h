@@ -20,7 +20,8 @@ class Probe {
     virtual bool ended() const = 0;
     // Of the iteration that ended.
     virtual Figures figures() const = 0;
-    // Counters of folios by size ("mthp.64kB.anon_fault_alloc"), which only grow; may be empty.
+    // What only grows and isn't the machine's: folios by size ("mthp.64kB.anon_fault_alloc"), threads
+    // made ("stat.processes"). May be empty.
     virtual Figures counters() const { return {}; }
 };
 

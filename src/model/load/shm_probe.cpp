@@ -71,6 +71,7 @@ class ShmWorker : public Task {
     bool ended() const { return ended_; }
     std::uint64_t ops() const { return ops_; }
     std::uint64_t errors() const { return errors_; }
+    std::uint64_t threads_made() const { return threads_made_; }
     double ended_at() const { return ended_at_; }
 
     Step step(Engine& engine, Cpu& cpu) override {
@@ -130,6 +131,10 @@ class ShmWorker : public Task {
 
     Step threads(Engine& engine, Cpu& cpu) {
         if (threads_left_ == 0) {
+            // They lived side by side, so that they need stacks of their own, and die together.
+            for (const StackReaper::Stack& stack : alive_)
+                reaper_.bury(engine, stack);
+            alive_.clear();
             at_ = At::touch;
             if (engine.now() < until_) return {};
             ended_ = true;
@@ -138,7 +143,7 @@ class ShmWorker : public Task {
         }
         StackReaper::Stack stack{};
         Step step;
-        if (taken_ == 0 && reaper_.reuse(stack)) return die(engine, cpu, stack);
+        if (taken_ == 0 && reaper_.reuse(stack)) return live(cpu, stack);
         // vm_area_alloc_pages(): order 2 without waiting, then single pages.
         if (taken_ == 0 && settings_.large_stacks) {
             Request large;
@@ -150,7 +155,7 @@ class ShmWorker : public Task {
                 engine.machine().split(head, kStackOrder);
                 for (unsigned i = 0; i < kStackPages; ++i)
                     stack[i] = head + i;
-                return die(engine, cpu, stack);
+                return live(cpu, stack);
             }
         }
         Request single;
@@ -168,7 +173,7 @@ class ShmWorker : public Task {
         if (taken_ == kStackPages) {
             stack = pieces_;
             taken_ = 0;
-            return die(engine, cpu, stack);
+            return live(cpu, stack);
         }
         for (; taken_ > 0; --taken_)
             engine.machine().free_pages(cpu, pieces_[taken_ - 1], 0);
@@ -176,9 +181,10 @@ class ShmWorker : public Task {
         return {};
     }
 
-    Step die(Engine& engine, Cpu& cpu, const StackReaper::Stack& stack) {
+    Step live(Cpu& cpu, const StackReaper::Stack& stack) {
         cpu.work.add(Work::call, 10);  // clone, run, exit, wait
-        reaper_.bury(engine, stack);
+        alive_.push_back(stack);
+        ++threads_made_;
         --threads_left_;
         return {};
     }
@@ -193,8 +199,9 @@ class ShmWorker : public Task {
     unsigned threads_left_ = 0;
     unsigned taken_ = 0;
     StackReaper::Stack pieces_{};
+    std::vector<StackReaper::Stack> alive_;
     double until_ = 0, ended_at_ = 0;
-    std::uint64_t ops_ = 0, errors_ = 0;
+    std::uint64_t ops_ = 0, errors_ = 0, threads_made_ = 0;
 };
 
 ShmProbe::ShmProbe(Engine& engine, const ShmSettings& settings, std::uint64_t seed)
@@ -225,6 +232,13 @@ void ShmProbe::begin(Engine& engine) {
 bool ShmProbe::ended() const {
     return std::all_of(workers_.begin(), workers_.end(),
                        [](const ShmWorker* worker) { return worker->ended(); });
+}
+
+Figures ShmProbe::counters() const {
+    std::uint64_t made = 0;
+    for (const ShmWorker* worker : workers_)
+        made += worker->threads_made();
+    return {{"stat.processes", static_cast<double>(made)}};
 }
 
 Figures ShmProbe::figures() const {

@@ -30,6 +30,7 @@ class ShmProbe : public Probe {
     void begin(Engine& engine) override;
     bool ended() const override;
     Figures figures() const override;
+    Figures counters() const override;
 
   private:
     Engine& engine_;
