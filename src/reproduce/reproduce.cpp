@@ -22,6 +22,7 @@ constexpr Text kTexts[] = {
     {LoadId::none, "none.c"},
     {LoadId::hold, "hold.c"},
     {LoadId::churn, "churn.c", true},
+    {LoadId::pageout, "pageout.c"},
     {LoadId::idle, "idle.c"},
     {LoadId::shm, "shm.c", true},
     {LoadId::mthp, "mthp.c"},
@@ -30,6 +31,7 @@ constexpr Text kTexts[] = {
     {LoadId::packet_ring, "packet-ring.c"},
     {LoadId::io_uring_ring, "io-uring-ring.c"},
     {LoadId::aux, "aux.c"},
+    {LoadId::timer, "timer.c"},
 };
 
 Result<Text> text_of(LoadId load) {
