@@ -4,6 +4,8 @@
 #include "reproduce/reproduce.h"
 
 #include <cstdio>
+#include <map>
+#include <vector>
 
 #include "base/file.h"
 #include "base/process.h"
@@ -29,8 +31,14 @@ std::optional<Sums> sums_of(const std::string& console) {
     return sums;
 }
 
-plan::Plan shipped(const std::string& case_name) {
-    auto experiment = experiment::load("mthp-fault");
+struct Wanted {
+    std::string experiment;
+    std::vector<std::string> cases;
+    std::map<std::string, std::string> set;
+};
+
+plan::Plan shipped(const Wanted& wanted) {
+    auto experiment = experiment::load(wanted.experiment);
     if (!experiment) {
         ADD_FAILURE() << experiment.error().text();
         return {};
@@ -38,25 +46,22 @@ plan::Plan shipped(const std::string& case_name) {
     experiment::PlanOptions options;
     options.arms = {{"k", "debian:7.3", {}, {}}};
     options.trials = 1;
-    options.cases = {case_name};
-    options.set = {{"guest.memory", "640MiB"},
-                   {"guest.zram", "320MiB"},
-                   {"guest.cpus", "2"},
-                   {"probe.size", "32MiB"},
-                   {"run.iterations", "3"}};
+    options.cases = wanted.cases;
+    options.set = wanted.set;
     auto plan = experiment::make_plan(*experiment, options);
     if (plan) return std::move(*plan);
     ADD_FAILURE() << plan.error().text();
     return {};
 }
 
-std::optional<Sums> run_alone(const std::string& case_name) {
-    const plan::Plan plan = shipped(case_name);
-    const auto text = reproduce::stand_alone_c(plan, "", "manometer run mthp-fault");
+// What the program printed on the guest's console; "": it didn't come to that.
+std::string run_alone(const Wanted& wanted) {
+    const plan::Plan plan = shipped(wanted);
+    const auto text = reproduce::stand_alone_c(plan, "", "manometer run " + wanted.experiment);
     auto folder = TempFolder::make(std::filesystem::temp_directory_path(), "mano-reproduce-");
     if (!text || !folder) {
         ADD_FAILURE() << (text ? folder.error() : text.error()).text();
-        return std::nullopt;
+        return "";
     }
     const auto source = folder->path() / "reproduce.c";
     const auto program = folder->path() / "reproduce";
@@ -65,7 +70,7 @@ std::optional<Sums> run_alone(const std::string& case_name) {
         run_program({"gcc", "-O2", "-static", "-o", program.string(), source.string()});
     if (!compiled || !compiled->exit.ok()) {
         ADD_FAILURE() << (compiled ? compiled->err : compiled.error().text());
-        return std::nullopt;
+        return "";
     }
     OneTrial one("debian:7.3");
     one.program("show /bin/reproduce --yes-this-machine");
@@ -80,29 +85,60 @@ std::optional<Sums> run_alone(const std::string& case_name) {
     auto added = substrate::guest::describe_added_file(program.string());
     if (!added) {
         ADD_FAILURE() << added.error().text();
-        return std::nullopt;
+        return "";
     }
     one.plan.added_files = files;
     one.plan.added_files.push_back(std::move(*added));
     const measure::TrialRecord record = record_of(one);
     EXPECT_EQ(record.ending, measure::Ending::goodbye) << record.evidence;
-    const auto sums = sums_of(record.console);
-    EXPECT_TRUE(sums) << record.console;
+    return record.console;
+}
+
+std::optional<Sums> sums_at(const std::string& demand) {
+    const std::string console = run_alone({"mthp-fault",
+                                           {"demand=" + demand},
+                                           {{"guest.memory", "640MiB"},
+                                            {"guest.zram", "320MiB"},
+                                            {"guest.cpus", "2"},
+                                            {"probe.size", "32MiB"},
+                                            {"run.iterations", "3"}}});
+    const auto sums = sums_of(console);
+    EXPECT_TRUE(sums) << console;
     if (sums) {
         std::printf("%s alone: PSI some %llu us, allocstall %llu, pgscan_direct %llu\n",
-                    case_name.c_str(), sums->psi_us, sums->allocstall, sums->pgscan_direct);
+                    demand.c_str(), sums->psi_us, sums->allocstall, sums->pgscan_direct);
     }
     return sums;
 }
 
 TEST(Reproduce, ShowsTheEffectWithoutUs) {
-    const auto quiet = run_alone("demand=90%");
-    const auto full = run_alone("demand=100%");
+    const auto quiet = sums_at("90%");
+    const auto full = sums_at("100%");
     ASSERT_TRUE(quiet && full);
     EXPECT_EQ(quiet->allocstall, 0U);
     EXPECT_GT(full->allocstall, 0U);
     EXPECT_GT(full->pgscan_direct, 0U);
     EXPECT_GT(full->psi_us, quiet->psi_us);
+}
+
+// The same of a probe of real-time processes, beside a pressure that pages out.
+TEST(Reproduce, TimersBesidePagingOut) {
+    const std::string console =
+        run_alone({"pageout-latency", {}, {{"probe.duration", "500ms"}, {"run.iterations", "1"}}});
+    const std::size_t head = console.find("total, us");
+    ASSERT_NE(head, std::string::npos) << console;
+    const std::size_t row = console.find('\n', head);
+    ASSERT_NE(row, std::string::npos) << console;
+    // nr, PSI (a number, or "unknown"), three counts, ops, total, max.
+    unsigned long long ops = 0;
+    double longest = 0;
+    ASSERT_EQ(
+        std::sscanf(console.c_str() + row, " %*u %*s %*u %*u %*u %llu %*f %lf", &ops, &longest), 2)
+        << console;
+    EXPECT_GT(ops, 50U) << console;
+    EXPECT_GT(longest, 0) << console;
+    EXPECT_EQ(console.find("the probe ended with status"), std::string::npos) << console;
+    std::printf("%llu wake-ups, the latest by %.1f us\n", ops, longest);
 }
 
 }  // namespace
