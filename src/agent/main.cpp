@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include "agent/agent.h"
@@ -16,6 +17,15 @@
 #include "agent/pressure/pressure.h"
 #include "agent/probe/probe.h"
 #include "base/rng.h"
+
+// Nothing here throws. The library's own handler would bring a reader of C++ names into the agent:
+// a tenth of its size, and that is memory of the machine that it measures.
+namespace __gnu_cxx {                // NOLINT(bugprone-reserved-identifier)
+void __verbose_terminate_handler();  // NOLINT(bugprone-reserved-identifier)
+void __verbose_terminate_handler() {
+    ::abort();
+}
+}  // namespace __gnu_cxx
 
 namespace mano::agent {
 namespace {
