@@ -30,9 +30,10 @@ TEST(Pressure, HoldFollowsItsDrift) {
         EXPECT_LT(*after, *before - 0.2) << "iteration " << i;
         corrected += value(record, "pressure.corrected_bytes", i).value_or(0);
     }
-    // What the first and the last iteration took need not have been made up for yet.
+    // What the first and the last iteration took need not have been made up for yet; a few pages
+    // more are the pressure's own drift.
     EXPECT_GE(corrected, 3 * kLost);
-    EXPECT_LE(corrected, 6 * kLost);
+    EXPECT_LE(corrected, 6.5 * kLost);
 }
 
 }  // namespace
