@@ -20,8 +20,8 @@ class Probe {
     virtual bool ended() const = 0;
     // Of the iteration that ended.
     virtual Figures figures() const = 0;
-    // What only grows and isn't the machine's: folios by size ("mthp.64kB.anon_fault_alloc"), threads
-    // made ("stat.processes"). May be empty.
+    // What only grows and isn't the machine's: folios by size ("mthp.64kB.anon_fault_alloc"),
+    // threads made ("stat.processes"). May be empty.
     virtual Figures counters() const { return {}; }
 };
 

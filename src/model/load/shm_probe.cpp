@@ -2,6 +2,7 @@
 #include "model/load/shm_probe.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "model/load/hold.h"
 
@@ -207,6 +208,7 @@ class ShmWorker : public Task {
 ShmProbe::ShmProbe(Engine& engine, const ShmSettings& settings, std::uint64_t seed)
     : engine_(engine), settings_(settings) {
     const unsigned cpus = engine.machine().cpus();
+    assert(cpus > 0 && "no machine is without a CPU");
     for (unsigned cpu = 0; cpu < cpus; ++cpu) {
         auto reaper = std::make_unique<StackReaper>(cpu, *settings.vfree);
         reapers_.push_back(reaper.get());
