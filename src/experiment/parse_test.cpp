@@ -147,6 +147,16 @@ TEST(Parse, WhatIsNoExperimentAtAll) {
     EXPECT_THAT(unknown.error().text(), testing::HasSubstr("did you mean 'shm-churn'?"));
 }
 
+// In these places the library has no answer of its own for letters like these.
+TEST(Parse, LettersWhereAKeyMayStand) {
+    for (const char* text : {"\u00e9 = 1\n", "[\u00e9]\n", "[[ \u0101]]\n", "a = \u0499\n",
+                             "\u00a0[experiment]\n", "[experiment]\nname = \"x\"\u00e9\n"}) {
+        const auto experiment = parse(text, "f.toml");
+        ASSERT_FALSE(experiment) << text;
+        EXPECT_EQ(experiment.error().code, Code::invalid) << text;
+    }
+}
+
 // Bytes changed at random in real files: a fault with a place, or another valid experiment.
 TEST(ParseProperty, BrokenFilesNeverCrash) {
     constexpr std::uint64_t kSeed = 5150;
