@@ -126,9 +126,7 @@ Status settle_placebos(const RunOptions& options, plan::Plan& plan) {
         MANO_ASSIGN(kernels::LabSpec spec, kernels::parse_lab_spec(arm.kernel_spec));
         if (spec.placebo == 0) continue;
         spec.placebo = 0;
-        arm.placebo = spec.text() == base.text() && arm.cmdline == plan.arms.front().cmdline &&
-                      arm.settings == plan.arms.front().settings &&
-                      arm.params == plan.arms.front().params;
+        arm.placebo = spec.text() == base.text() && arm.same_setup(plan.arms.front());
     }
     return {};
 }
@@ -368,9 +366,8 @@ void separate_equal_arms(const RunOptions& options, plan::Plan& plan,
     const plan::Arm& base = plan.arms.front();
     for (std::size_t i = 0; i < plan.arms.size(); ++i) {
         const plan::Arm& arm = plan.arms[i];
-        const bool equal = !kernel_ids[i].empty() && kernel_ids[i] == kernel_ids[0] &&
-                           arm.cmdline == base.cmdline && arm.settings == base.settings &&
-                           arm.params == base.params;
+        const bool equal =
+            !kernel_ids[i].empty() && kernel_ids[i] == kernel_ids[0] && arm.same_setup(base);
         if (!equal) return;
     }
     plan.shared_seeds = false;

@@ -49,9 +49,7 @@ Status check_arms(const std::vector<plan::Arm>& arms) {
 
 bool is_one_kernel(const std::vector<plan::Arm>& arms) {
     return arms.size() > 1 && std::all_of(arms.begin(), arms.end(), [&arms](const plan::Arm& arm) {
-               return arm.kernel_spec == arms.front().kernel_spec &&
-                      arm.cmdline == arms.front().cmdline &&
-                      arm.settings == arms.front().settings && arm.params == arms.front().params;
+               return arm.kernel_spec == arms.front().kernel_spec && arm.same_setup(arms.front());
            });
 }
 

@@ -48,6 +48,10 @@ struct Arm {
     bool placebo = false;
     std::vector<ArmParam> params = {};
     bool operator==(const Arm&) const = default;
+    // Alike in all but name, kernel and role.
+    bool same_setup(const Arm& other) const {
+        return cmdline == other.cmdline && settings == other.settings && params == other.params;
+    }
 };
 
 // A metric that the experiment judges.
