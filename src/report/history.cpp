@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/internal.h"
+#include "report/json_parts.h"
 #include "report/layout.h"
 #include "report/noise.h"
 
@@ -164,14 +165,6 @@ std::string series_text(const HistorySeries& series) {
     }
     if (series.changes.empty()) text += "  no change was found\n";
     return text;
-}
-
-Json number(const std::optional<double>& value) {
-    return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
-
-Json interval(const std::optional<stats::Interval>& value) {
-    return value ? Json::array({value->first, value->second}) : Json(nullptr);
 }
 
 Json series_json(const HistorySeries& series) {

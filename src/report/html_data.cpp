@@ -8,6 +8,7 @@
 
 #include "measure/stated.h"
 #include "report/html.h"
+#include "report/json_parts.h"
 #include "report/text_table.h"
 
 namespace mano::report {
@@ -36,10 +37,6 @@ constexpr std::string_view kBlocks = "buddy.total.order";
 constexpr std::string_view kTime = "probe.time_ns";
 // An iteration's number comes from a guest or a file.
 constexpr std::uint32_t kMostIterations = 2000;
-
-Json number(std::optional<double> value) {
-    return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
 
 bool is_counter(std::string_view name) {
     return name.starts_with("psi.") || name == kTime ||

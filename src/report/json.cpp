@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "report/internal.h"
+#include "report/json_parts.h"
 #include "report/published.h"
 
 namespace mano::report {
-namespace {
 
 using Json = nlohmann::ordered_json;
 
@@ -30,6 +30,8 @@ Json interval(const std::optional<stats::Interval>& value) {
     if (!value) return nullptr;
     return Json::array({number(value->first), number(value->second)});
 }
+
+namespace {
 
 Json identity(const ReportData& data, const std::string& key) {
     const auto found = data.header.identity.find(key);
