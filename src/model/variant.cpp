@@ -6,6 +6,20 @@
 namespace mano::model {
 namespace {
 
+constexpr KernelVariant k72{.name = "7.2",
+                            .compact_gap_capped = true,
+                            .costly_noretry_bails = false,
+                            .free_high_half_min = true,
+                            .drain_in_portions = true,
+                            .skip_awake_kswapd = true,
+                            .vfree_bulk = true,
+                            .async_any_movable = true};
+
+constexpr KernelVariant renamed(KernelVariant variant, std::string_view name) {
+    variant.name = name;
+    return variant;
+}
+
 constexpr std::array<KernelVariant, 3> kVariants{{
     {.name = "6.12",
      .compact_gap_capped = false,
@@ -15,22 +29,8 @@ constexpr std::array<KernelVariant, 3> kVariants{{
      .skip_awake_kswapd = false,
      .vfree_bulk = false,
      .async_any_movable = false},
-    {.name = "7.2",
-     .compact_gap_capped = true,
-     .costly_noretry_bails = false,
-     .free_high_half_min = true,
-     .drain_in_portions = true,
-     .skip_awake_kswapd = true,
-     .vfree_bulk = true,
-     .async_any_movable = true},
-    {.name = "7.3",
-     .compact_gap_capped = true,
-     .costly_noretry_bails = false,
-     .free_high_half_min = true,
-     .drain_in_portions = true,
-     .skip_awake_kswapd = true,
-     .vfree_bulk = true,
-     .async_any_movable = true},
+    k72,
+    renamed(k72, "7.3"),  // nothing of what the model has changed in between
 }};
 
 }  // namespace
