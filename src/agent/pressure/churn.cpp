@@ -41,22 +41,8 @@ bool churn_start(Agent& agent) {
 }
 
 bool churn_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment) {
-    std::uint64_t ops = 0;
-    for (unsigned i = 0; i < agent.pressure.size; ++i)
-        ops += agent.pressure.block->workers[i].ops;
-    agent.log.value("pressure.churned", static_cast<double>(ops), iteration, moment);
-    if (agent.pressure.alive == agent.pressure.size) return true;
-    end_trial(agent,
-              agent.pressure.kill_signal == 9 ? measure::Ending::worker_oom_killed
-                                              : measure::Ending::pressure_missed,
-              Text<96>("a churning worker ended (signal ", agent.pressure.kill_signal, ")"));
-    return false;
-}
-
-void churn_stop(Agent& agent) {
-    agent.pressure.block->stop = 1;
-    wait_until(agent, 1'000'000'000, [](Agent& a) { return a.pressure.alive == 0; });
-    end_crew(agent, agent.pressure);
+    log_rounds(agent, "pressure.churned", iteration, moment);
+    return is_whole(agent, "a churning worker");
 }
 
 }  // namespace mano::agent

@@ -90,23 +90,10 @@ bool pageout_start(Agent& agent) {
 }
 
 bool pageout_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment) {
-    std::uint64_t ops = 0;
-    for (unsigned i = 0; i < agent.pressure.size; ++i)
-        ops += agent.pressure.block->workers[i].ops;
-    agent.log.value("pressure.paged_out", static_cast<double>(ops), iteration, moment);
-    if (agent.pressure.alive == agent.pressure.size) return true;
-    if (told_refusal(agent)) return false;
-    end_trial(agent,
-              agent.pressure.kill_signal == 9 ? measure::Ending::worker_oom_killed
-                                              : measure::Ending::pressure_missed,
-              Text<96>("a paging worker ended (signal ", agent.pressure.kill_signal, ")"));
-    return false;
-}
-
-void pageout_stop(Agent& agent) {
-    agent.pressure.block->stop = 1;
-    wait_until(agent, 1'000'000'000, [](Agent& a) { return a.pressure.alive == 0; });
-    end_crew(agent, agent.pressure);
+    log_rounds(agent, "pressure.paged_out", iteration, moment);
+    // A worker that was refused something has ended, and says more.
+    if (agent.pressure.alive < agent.pressure.size && told_refusal(agent)) return false;
+    return is_whole(agent, "a paging worker");
 }
 
 }  // namespace mano::agent

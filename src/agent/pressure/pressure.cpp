@@ -41,11 +41,34 @@ void none_stop(Agent& /*agent*/) {}
 constexpr Pressure kPressures[] = {
     {plan::LoadId::none, none_start, none_verify, none_stop},
     {plan::LoadId::hold, hold_start, hold_verify, hold_stop},
-    {plan::LoadId::churn, churn_start, churn_verify, churn_stop},
-    {plan::LoadId::pageout, pageout_start, pageout_verify, pageout_stop},
+    {plan::LoadId::churn, churn_start, churn_verify, stop_rounds},
+    {plan::LoadId::pageout, pageout_start, pageout_verify, stop_rounds},
 };
 
 }  // namespace
+
+void log_rounds(Agent& agent, std::string_view metric, std::uint32_t iteration,
+                std::uint8_t moment) {
+    std::uint64_t ops = 0;
+    for (unsigned i = 0; i < agent.pressure.size; ++i)
+        ops += agent.pressure.block->workers[i].ops;
+    agent.log.value(metric, static_cast<double>(ops), iteration, moment);
+}
+
+bool is_whole(Agent& agent, std::string_view worker) {
+    if (agent.pressure.alive == agent.pressure.size) return true;
+    end_trial(agent,
+              agent.pressure.kill_signal == 9 ? measure::Ending::worker_oom_killed
+                                              : measure::Ending::pressure_missed,
+              Text<96>(worker, " ended (signal ", agent.pressure.kill_signal, ")"));
+    return false;
+}
+
+void stop_rounds(Agent& agent) {
+    agent.pressure.block->stop = 1;
+    wait_until(agent, 1'000'000'000, [](Agent& a) { return a.pressure.alive == 0; });
+    end_crew(agent, agent.pressure);
+}
 
 const Pressure* find_pressure(plan::LoadId id) {
     for (const Pressure& pressure : kPressures) {

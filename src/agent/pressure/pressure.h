@@ -23,12 +23,17 @@ const Pressure* find_pressure(plan::LoadId id);
 bool hold_start(Agent& agent);
 bool hold_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment);
 void hold_stop(Agent& agent);
-bool pageout_start(Agent& agent);
-bool pageout_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment);
-void pageout_stop(Agent& agent);
-
 bool churn_start(Agent& agent);
 bool churn_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment);
-void churn_stop(Agent& agent);
+bool pageout_start(Agent& agent);
+bool pageout_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment);
+
+// For pressures whose workers do one thing over and over. What they have done so far, as `metric`:
+void log_rounds(Agent& agent, std::string_view metric, std::uint32_t iteration,
+                std::uint8_t moment);
+// false: one of them (`worker`: "a churning worker") has ended; an ending has been written.
+bool is_whole(Agent& agent, std::string_view worker);
+// Lets them end their round, for a second at most.
+void stop_rounds(Agent& agent);
 
 }  // namespace mano::agent
