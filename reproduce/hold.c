@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ---- pressure: processes that fill memory, give pieces of it back, and hold the rest ---- */
 
-static pid_t holders[PRESSURE_WORKERS];
 static u64 demand_bytes;
 
 static u64 meminfo(const char* key) {
@@ -20,13 +19,11 @@ static void fill_page(char* at) {
     memset(at + random_bytes, (int)(1 + random_below(255)), page_size - random_bytes);
 }
 
-static void hold_memory(int index, int ready) {
+static void hold_memory(int ready) {
     const u64 huge = 2 << 20;
     const u64 owned = demand_bytes / PRESSURE_WORKERS / page_size * page_size;
     const u64 mapped =
         (u64)((double)owned / (1.0 - PRESSURE_PUNCH / 1e6)) / page_size * page_size;
-    random_state += (u64)index * 7919;
-    join("load");
     spit("/proc/self/oom_score_adj", "1000"); /* the first to go */
     char* base = mmap(NULL, mapped + huge, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -60,7 +57,7 @@ static void pressure_check(void) {
     for (int i = 0; i < PRESSURE_WORKERS; ++i) {
         char path[64];
         static char text[8192];
-        snprintf(path, sizeof path, "/proc/%d/status", (int)holders[i]);
+        snprintf(path, sizeof path, "/proc/%d/status", (int)workers[i]);
         if (slurp(path, text, sizeof text) == 0) continue;
         resident += sum_of(text, "RssAnon") * 1024;
         swapped += sum_of(text, "VmSwap") * 1024;
@@ -70,7 +67,6 @@ static void pressure_check(void) {
 }
 
 static void pressure_start(void) {
-    int ready[2];
     const u64 available = meminfo("MemAvailable");
     demand_bytes = (u64)((double)available * PRESSURE_DEMAND / 1e6);
     printf("demand: %llu of %llu MiB available, by %d processes\n", demand_bytes >> 20,
@@ -79,34 +75,10 @@ static void pressure_start(void) {
         errno = ENOSPC;
         die("from 95 % on this needs swap (zram will do)");
     }
-    if (pipe(ready) != 0) die("pipe");
-    for (int i = 0; i < PRESSURE_WORKERS; ++i) {
-        holders[i] = fork();
-        if (holders[i] < 0) die("fork");
-        if (holders[i] == 0) {
-            close(ready[0]);
-            hold_memory(i, ready[1]);
-        }
-    }
-    close(ready[1]);
-    char byte;
-    int up = 0;
-    while (read(ready[0], &byte, 1) == 1)
-        if (++up == PRESSURE_WORKERS) break;
-    close(ready[0]);
-    if (up < PRESSURE_WORKERS) {
+    if (start_workers(hold_memory) < PRESSURE_WORKERS) {
         errno = ENOMEM;
         die("a process that holds memory was killed");
     }
     sleep_ns(PRESSURE_SETTLE);
     pressure_check();
-}
-
-static void pressure_stop(void) {
-    for (int i = 0; i < PRESSURE_WORKERS; ++i) {
-        if (holders[i] <= 0) continue;
-        kill(holders[i], SIGKILL);
-        waitpid(holders[i], NULL, 0);
-        holders[i] = 0;
-    }
 }

@@ -5,12 +5,8 @@
 #define MADV_PAGEOUT 21
 #endif
 
-static pid_t pagers[PRESSURE_WORKERS];
-
-static void page_out_for_ever(int index, int ready) {
+static void page_out_for_ever(int ready) {
     const u64 bytes = PRESSURE_SIZE / page_size * page_size;
-    random_state += (u64)index * 7919;
-    join("load");
     spit("/proc/self/oom_score_adj", "1000"); /* the first to go */
     char* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) _exit(1);
@@ -32,40 +28,15 @@ static void page_out_for_ever(int index, int ready) {
 static void pressure_check(void) {
     int alive = 0;
     for (int i = 0; i < PRESSURE_WORKERS; ++i)
-        alive += pagers[i] > 0 && waitpid(pagers[i], NULL, WNOHANG) == 0;
+        alive += workers[i] > 0 && waitpid(workers[i], NULL, WNOHANG) == 0;
     printf("%d of %d processes page out %llu MiB each\n", alive, PRESSURE_WORKERS,
            (u64)PRESSURE_SIZE >> 20);
 }
 
 static void pressure_start(void) {
-    int ready[2];
-    if (pipe(ready) != 0) die("pipe");
-    for (int i = 0; i < PRESSURE_WORKERS; ++i) {
-        pagers[i] = fork();
-        if (pagers[i] < 0) die("fork");
-        if (pagers[i] == 0) {
-            close(ready[0]);
-            page_out_for_ever(i, ready[1]);
-        }
-    }
-    close(ready[1]);
-    char byte;
-    int up = 0;
-    while (up < PRESSURE_WORKERS && read(ready[0], &byte, 1) == 1)
-        ++up;
-    close(ready[0]);
-    if (up < PRESSURE_WORKERS) {
+    if (start_workers(page_out_for_ever) < PRESSURE_WORKERS) {
         errno = EINVAL;
         die("a process couldn't page its memory out (MADV_PAGEOUT needs Linux 5.4 and swap)");
     }
     pressure_check();
-}
-
-static void pressure_stop(void) {
-    for (int i = 0; i < PRESSURE_WORKERS; ++i) {
-        if (pagers[i] <= 0) continue;
-        kill(pagers[i], SIGKILL);
-        waitpid(pagers[i], NULL, 0);
-        pagers[i] = 0;
-    }
 }

@@ -16,15 +16,16 @@ using plan::ParamType;
 struct Text {
     LoadId load;
     std::string_view part;
+    bool workers = false;  // of a pressure: needs workers.c
     bool threads = false;  // needs threads.c
 };
 constexpr Text kTexts[] = {
     {LoadId::none, "none.c"},
-    {LoadId::hold, "hold.c"},
-    {LoadId::churn, "churn.c", true},
-    {LoadId::pageout, "pageout.c"},
+    {LoadId::hold, "hold.c", true},
+    {LoadId::churn, "churn.c", true, true},
+    {LoadId::pageout, "pageout.c", true},
     {LoadId::idle, "idle.c"},
-    {LoadId::shm, "shm.c", true},
+    {LoadId::shm, "shm.c", false, true},
     {LoadId::mthp, "mthp.c"},
     {LoadId::thp, "mthp.c"},
     {LoadId::command, "command.c"},
@@ -196,8 +197,9 @@ Result<std::string> stand_alone_c(const plan::Plan& plan, std::string_view case_
     out += part("common.c");
     for (const std::string_view each :
          {std::string_view("shared.c"),
-          std::string_view(pressure.threads || probe.threads ? "threads.c" : ""), pressure.part,
-          probe.part, std::string_view("main.c")}) {
+          std::string_view(pressure.threads || probe.threads ? "threads.c" : ""),
+          std::string_view(pressure.workers ? "workers.c" : ""), pressure.part, probe.part,
+          std::string_view("main.c")}) {
         if (!each.empty()) out += "\n" + std::string(part(each));
     }
     return out;
