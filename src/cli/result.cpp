@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <set>
 
+#include "cli/arguments.h"
 #include "cli/output.h"
 #include "measure/metric.h"
 
@@ -50,6 +51,23 @@ report::Charset charset() {
 void declare_format(CLI::App& app, FormatOptions& options) {
     app.add_option("--format", options.format, format_names() + " (docs/formats)");
     app.add_flag("--json", options.json, "the same as --format json");
+}
+
+void declare_choice(CLI::App& app, ChoiceOptions& options) {
+    app.add_option("--base", options.base, "the arm that others are compared with (the first)");
+    app.add_option("--arms", options.arms, "only these arms, as A,B");
+    app.add_option("--cases", options.cases, "only these cases, as A,B");
+}
+
+Status add_choice(const ChoiceOptions& options, report::Options& out) {
+    if (!options.base.empty()) out.base = options.base;
+    if (!options.arms.empty()) {
+        MANO_ASSIGN(out.arms, parse_list("--arms", options.arms));
+    }
+    if (!options.cases.empty()) {
+        MANO_ASSIGN(out.cases, parse_list("--cases", options.cases));
+    }
+    return {};
 }
 
 Result<Format> chosen_format(const FormatOptions& options) {

@@ -25,6 +25,13 @@ struct FormatOptions {
     std::string format = "text";
     bool json = false;
 };
+// Which arms and cases of a run set, and against which of them.
+struct ChoiceOptions {
+    std::string base, arms, cases;
+};
+void declare_choice(CLI::App& app, ChoiceOptions& options);
+Status add_choice(const ChoiceOptions& options, report::Options& out);
+
 // Of plots on standard output.
 report::Charset charset();
 

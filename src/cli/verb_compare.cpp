@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include "base/file.h"
-#include "cli/arguments.h"
 #include "cli/evidence.h"
 #include "cli/output.h"
 #include "cli/result.h"
@@ -17,7 +16,8 @@ namespace {
 
 struct Options {
     std::vector<std::string> runsets;
-    std::string store, base, arms, cases;
+    ChoiceOptions choice;
+    std::string store;
     std::string sort = "table", rule = "ours", beside;
     std::vector<std::string> metrics;
     FormatOptions format;
@@ -52,13 +52,7 @@ constexpr std::array<std::pair<std::string_view, report::Rule>, 2> kRules{{
 
 Result<report::Options> report_options(const Options& options) {
     report::Options out;
-    if (!options.base.empty()) out.base = options.base;
-    if (!options.arms.empty()) {
-        MANO_ASSIGN(out.arms, parse_list("--arms", options.arms));
-    }
-    if (!options.cases.empty()) {
-        MANO_ASSIGN(out.cases, parse_list("--cases", options.cases));
-    }
+    MANO_TRY(add_choice(options.choice, out));
     out.metrics = options.metrics;
     out.all = options.all;
     out.changed = options.changed;
@@ -114,9 +108,7 @@ void add_compare(CLI::App& app, const Chosen& chosen) {
     auto options = std::make_shared<Options>();
     verb->add_option("RUNSET", options->runsets, "id, beginning of an id, name, or last")
         ->required();
-    verb->add_option("--base", options->base, "the arm that others are compared with (the first)");
-    verb->add_option("--arms", options->arms, "only these arms, as A,B");
-    verb->add_option("--cases", options->cases, "only these cases, as A,B");
+    declare_choice(*verb, options->choice);
     verb->add_option("--metric", options->metrics, "only metrics whose names match, with * and ?")
         ->allow_extra_args(false);
     verb->add_flag("--all", options->all, "unchanged rows and those below their floor as well");

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 
 #include "base/units.h"
-#include "cli/arguments.h"
 #include "cli/evidence.h"
 #include "cli/output.h"
 #include "cli/result.h"
@@ -16,7 +15,8 @@ namespace {
 
 struct Options {
     std::vector<std::string> runsets;
-    std::string store, base, arms, cases, output;
+    ChoiceOptions choice;
+    std::string store, output;
     bool force = false;
 };
 
@@ -26,13 +26,7 @@ Result<int> write_report(const Options& options) {
         return fail(Code::environment, "{}", report::page_missing());
     }
     report::Options how;
-    if (!options.base.empty()) how.base = options.base;
-    if (!options.arms.empty()) {
-        MANO_ASSIGN(how.arms, parse_list("--arms", options.arms));
-    }
-    if (!options.cases.empty()) {
-        MANO_ASSIGN(how.cases, parse_list("--cases", options.cases));
-    }
+    MANO_TRY(add_choice(options.choice, how));
     MANO_ASSIGN(store::Store store, store::Store::open(store_path(options.store), true));
     MANO_ASSIGN(const store::RunSet runset, load_runsets(store, options.runsets, options.force));
     const auto aa = find_aa(store, runset);
@@ -69,9 +63,7 @@ void add_report(CLI::App& app, const Chosen& chosen) {
         ->required();
     verb->add_option("-o,--output", options->output, "the HTML file; - is standard output")
         ->required();
-    verb->add_option("--base", options->base, "the arm that others are compared with (the first)");
-    verb->add_option("--arms", options->arms, "only these arms, as A,B");
-    verb->add_option("--cases", options->cases, "only these cases, as A,B");
+    declare_choice(*verb, options->choice);
     verb->add_flag("--force", options->force, "even where machines or QEMU differ");
     declare_store(*verb, options->store);
     verb->footer(std::string(kFooter));
