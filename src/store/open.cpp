@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <thread>
 
 #include "store/schema.h"
 
@@ -65,6 +67,8 @@ Result<Found> look_at(const fs::path& file) {
 
 // Whose database and of which version. `all` is how many schema steps this program knows.
 Status check_identity(const Database& database, bool* needs_migration) {
+    // One view: a store that another program is just creating is blank or whole, never half.
+    MANO_ASSIGN(Transaction reading, Transaction::begin_reading(database));
     MANO_ASSIGN(const std::int64_t application, database.number("PRAGMA application_id"));
     MANO_ASSIGN(const std::int64_t version, database.number("PRAGMA user_version"));
     MANO_ASSIGN(const std::int64_t tables, database.number("SELECT count(*) FROM sqlite_schema"));
@@ -96,20 +100,33 @@ Status set_up(const Database& database) {
         "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = ON;");
 }
 
+// Switches to the write-ahead log. Unlike a statement, the switch doesn't wait by itself while
+// another program reads: it is tried again for as long as a statement would wait.
+Status write_ahead(const Database& database) {
+    constexpr std::chrono::milliseconds kPause{5};
+    for (std::chrono::milliseconds waited{0};; waited += kPause) {
+        MANO_ASSIGN(Statement journal, database.prepare("PRAGMA journal_mode = WAL"));
+        const auto row = journal.step();
+        if (row && *row && journal.text(0) == "wal") return journal.run();
+        const bool busy = !row && (database.code() & 0xff) == SQLITE_BUSY;
+        if (!busy && !row) return tl::unexpected<Error>(row.error());
+        if (!busy) {
+            return fail(Code::environment,
+                        "{}: its file system can't hold a write-ahead log (a network share?): give "
+                        "a file on a local disk with --store",
+                        database.shown());
+        }
+        if (waited >= std::chrono::milliseconds(kBusyMs)) return database.failure();
+        std::this_thread::sleep_for(kPause);
+    }
+}
+
 Status create_or_migrate(const Database& database, const fs::path& file) {
-    // Switching to WAL doesn't wait for others as statements do, so creators queue up here.
+    // Creators queue up here.
     MANO_ASSIGN(const Fd lock, lock_file(lock_path(file)));
     // Without effect once tables exist; lets remove() give pages back to the file system.
     MANO_TRY(database.execute("PRAGMA auto_vacuum = INCREMENTAL"));
-    MANO_ASSIGN(Statement journal, database.prepare("PRAGMA journal_mode = WAL"));
-    MANO_ASSIGN(const bool row, journal.step());
-    if (!row || journal.text(0) != "wal") {
-        return fail(Code::environment,
-                    "{}: its file system can't hold a write-ahead log (a network share?): give a "
-                    "file on a local disk with --store",
-                    database.shown());
-    }
-    MANO_TRY(journal.run());
+    MANO_TRY(write_ahead(database));
     return migrate(database, steps());
 }
 

@@ -9,9 +9,6 @@ namespace mano::store {
 
 namespace {
 
-// How long a writer waits for another one. A transaction of a trial takes milliseconds.
-constexpr int kBusyMs = 30'000;
-
 bool means_full(int number) {
     return number == ENOSPC || number == EDQUOT || number == EFBIG;
 }

@@ -98,6 +98,9 @@ class Statement {
     static Blob blob(std::string_view bytes) { return {bytes}; }
 };
 
+// How long a writer waits for another one, ms. A transaction of a trial takes milliseconds.
+constexpr int kBusyMs = 30'000;
+
 // One connection. Not thread-safe: its user holds a lock. Doesn't move, since statements point
 // here.
 class Database {

@@ -9,8 +9,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <csignal>
 #include <cstdio>
+#include <regex>
 #include <thread>
 
 #include "store/schema.h"
@@ -394,6 +396,44 @@ TEST_F(StoreFiles, KilledWritersLeaveAStoreThatOpens) {
             most_trials = std::max(most_trials, one.trials);
     }
     EXPECT_GT(most_trials, 0U) << "no writer got as far as a trial: the test tests nothing";
+}
+
+// A store may be created by several programs at once, and looked at while it is.
+TEST_F(StoreFiles, ManyProcessesCreateAtOnce) {
+    for (int round = 0; round < 20; ++round) {
+        const auto file = path(fmt::format("new{}.db", round));
+        std::array<int, 2> gate = {};
+        ASSERT_EQ(::pipe(gate.data()), 0);
+        std::vector<pid_t> children;
+        for (int i = 0; i < 8; ++i) {
+            const pid_t child = ::fork();
+            if (child == 0) {
+                ::close(gate[1]);
+                char go = 0;
+                (void)!::read(gate[0], &go, 1);
+                for (int again = 0; again < 20; ++again) {
+                    const auto store = Store::open(file, i % 2 == 1);
+                    // A reader may come before there is a store, or before anything is in it.
+                    const bool early =
+                        !store && i % 2 == 1 &&
+                        std::regex_search(store.error().text(),
+                                          std::regex("no store yet|is empty|migrated first"));
+                    if (store || early) continue;
+                    std::fprintf(stderr, "process %d: %s\n", i, store.error().text().c_str());
+                    ::_exit(3);
+                }
+                ::_exit(0);
+            }
+            children.push_back(child);
+        }
+        ::close(gate[0]);
+        ::close(gate[1]);  // All go at once.
+        for (const pid_t child : children) {
+            int status = 0;
+            ASSERT_EQ(::waitpid(child, &status, 0), child);
+            EXPECT_EQ(status, 0) << "round " << round;
+        }
+    }
 }
 
 TEST_F(StoreFiles, TwoProcessesWriteAtOnce) {
