@@ -60,12 +60,12 @@ void declare_choice(CLI::App& app, ChoiceOptions& options) {
 }
 
 Status add_choice(const ChoiceOptions& options, report::Options& out) {
-    if (!options.base.empty()) out.base = options.base;
-    if (!options.arms.empty()) {
-        MANO_ASSIGN(out.arms, parse_list("--arms", options.arms));
+    if (options.base) out.base = *options.base;
+    if (options.arms) {
+        MANO_ASSIGN(out.arms, parse_list("--arms", *options.arms));
     }
-    if (!options.cases.empty()) {
-        MANO_ASSIGN(out.cases, parse_list("--cases", options.cases));
+    if (options.cases) {
+        MANO_ASSIGN(out.cases, parse_list("--cases", *options.cases));
     }
     return {};
 }

@@ -2,6 +2,7 @@
 // A run set → what `run` and `compare` print in the end, and the exit code.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,7 @@ struct FormatOptions {
 };
 // Which arms and cases of a run set, and against which of them.
 struct ChoiceOptions {
-    std::string base, arms, cases;
+    std::optional<std::string> base, arms, cases;
 };
 void declare_choice(CLI::App& app, ChoiceOptions& options);
 Status add_choice(const ChoiceOptions& options, report::Options& out);

@@ -32,6 +32,12 @@ json known_json(const kernels::Known& known) {
     return value;
 }
 
+// One kernel is its fields; the schema's name says which.
+Status print_one(json value) {
+    value["schema"] = "manometer.kernel/1";
+    return print(value.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
 std::string known_text(const kernels::Known& known) {
     const kernels::Kernel& kernel = known.kernel;
     const kernels::Provenance& from = kernel.provenance;
@@ -104,8 +110,7 @@ Result<int> show(const Options& options) {
     Progress progress(true);
     MANO_ASSIGN(const kernels::Known known, kernels::show(options.name, kernel_options(progress)));
     if (options.json) {
-        MANO_TRY(
-            print(known_json(known).dump(2, ' ', false, json::error_handler_t::replace) + "\n"));
+        MANO_TRY(print_one(known_json(known)));
     } else {
         MANO_TRY(print(known_text(known)));
     }
@@ -151,8 +156,7 @@ Result<int> build(const Options& options) {
     }
     progress.clear();
     if (options.json) {
-        MANO_TRY(print(kernel_to_json(*kernel).dump(2, ' ', false, json::error_handler_t::replace) +
-                       "\n"));
+        MANO_TRY(print_one(kernel_to_json(*kernel)));
         return 0;
     }
     std::string text = fmt::format("{} is {}, id {}\n", spec, kernel->provenance.release,

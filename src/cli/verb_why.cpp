@@ -2,6 +2,8 @@
 // why: where stalled time and late wake-ups came from, by kernel stack.
 #include <CLI/CLI.hpp>
 
+#include <optional>
+
 #include "cli/arguments.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
@@ -12,17 +14,18 @@ namespace mano::cli {
 namespace {
 
 struct Options {
-    std::string runset, store, arms, case_, top = "10", format = "text", out = "-";
+    std::optional<std::string> arms, case_;
+    std::string runset, store, top = "10", format = "text", out = "-";
     std::vector<std::string> diff;
     bool all_tasks = false;
 };
 
 Result<int> explain(const Options& options) {
     why::Options how;
-    if (!options.arms.empty()) {
-        MANO_ASSIGN(how.arms, parse_list("--arms", options.arms));
+    if (options.arms) {
+        MANO_ASSIGN(how.arms, parse_list("--arms", *options.arms));
     }
-    if (!options.case_.empty()) how.case_ = options.case_;
+    how.case_ = options.case_;
     MANO_ASSIGN(how.top, parse_count("--top", options.top, 1, 100'000));
     how.all_tasks = options.all_tasks;
     const auto& format = options.format;

@@ -148,7 +148,9 @@ std::vector<std::string> below(const MetricRow& row, std::size_t i) {
                 : ""));
     }
     if (change.placebo) {
-        lines.push_back(fmt::format("placebo {}: {} from the base", ascii(change.placebo->arm),
+        const std::string name = ascii(change.placebo->arm);
+        lines.push_back(fmt::format("{}: {} from the base",
+                                    name == "placebo" ? name : "placebo " + name,
                                     change.placebo->pct ? show_percent(*change.placebo->pct)
                                                         : show_signed(change.placebo->shift)));
     }

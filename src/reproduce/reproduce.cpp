@@ -129,12 +129,11 @@ std::string probe_extras(const plan::LoadPlan& load) {
     return out;
 }
 
-std::string settings(const plan::Plan& plan, const plan::Case& case_) {
+std::string settings(const plan::Case& case_) {
     std::string out = "#define SETTINGS \\\n";
     for (const plan::Setting& setting : case_.trial.settings) {
         out += fmt::format("    {{{}, {}}}, \\\n", literal(setting.path), literal(setting.value));
     }
-    static_cast<void>(plan);
     return out + "\n";
 }
 
@@ -193,7 +192,7 @@ Result<std::string> stand_alone_c(const plan::Plan& plan, std::string_view case_
                        literal(title), plan.first_seed, trial.iterations);
     out += fmt::format("#define GAP {}ULL /* ns */\n", trial.iteration_gap_ns);
     out += parameters("PRESSURE", trial.pressure) + parameters("PROBE", trial.probe);
-    out += probe_extras(trial.probe) + settings(plan, *case_) + counters(*case_);
+    out += probe_extras(trial.probe) + settings(*case_) + counters(*case_);
     out += part("common.c");
     for (const std::string_view each :
          {std::string_view("shared.c"),
