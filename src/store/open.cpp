@@ -235,12 +235,17 @@ Result<Opened> open_read_only(const fs::path& file) {
     MANO_TRY(set_up(*opened.database));
     bool needs_migration = false;
     MANO_TRY(check_identity(*opened.database, &needs_migration));
-    if (needs_migration) {
+    if (!needs_migration) return opened;
+    // Only writing mends an older schema; whoever reads a store of theirs has it mended in passing.
+    opened = Opened();
+    if (const auto migrated = open_writable(file); !migrated) {
         return fail(Code::environment,
-                    "{}: has an older schema that has to be migrated first; `manometer list "
-                    "--store` on it where it can be written does that",
-                    file.string());
+                    "{}: has an older schema, which can't be brought up to date here ({}): give a "
+                    "copy that can be written with --store",
+                    file.string(), migrated.error().text());
     }
+    MANO_ASSIGN(opened, open_somehow(file));
+    MANO_TRY(set_up(*opened.database));
     return opened;
 }
 
