@@ -53,14 +53,21 @@ static bool is_probe(void)
 	return found;
 }
 
+/* The task is stalled, and it is the probe's: whoever else reclaims has nothing to shrink here. */
+static bool is_stalled_probe(void)
+{
+	return current->in_memstall && is_probe();
+}
+
+/* So many that even at the lowest priority (a 4096th of them is tried) a call of scan comes of it. */
 static unsigned long planted_stall_count(struct shrinker *shrinker, struct shrink_control *control)
 {
-	return 128;
+	return is_stalled_probe() && atomic_read(&slept) < times ? 1UL << 20 : SHRINK_EMPTY;
 }
 
 static unsigned long planted_stall_scan(struct shrinker *shrinker, struct shrink_control *control)
 {
-	if (!current->in_memstall || !is_probe())
+	if (!is_stalled_probe())
 		return SHRINK_STOP;
 	if (atomic_inc_return(&slept) > times)
 		return SHRINK_STOP;
