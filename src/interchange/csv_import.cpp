@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <unordered_map>
 
 #include "interchange/csv_reader.h"
@@ -15,7 +16,10 @@ namespace {
 enum Field : std::size_t { arm, case_, trial, seed, iteration, metric, unit, value, kind };
 constexpr std::array<std::string_view, 9> kNames = {"arm",    "case", "trial", "seed", "iteration",
                                                     "metric", "unit", "value", "kind"};
-constexpr std::size_t kRequired = 8;
+// What a row can't do without; the rest is unknown where it has no column.
+constexpr std::array kRequired = {metric, value};
+constexpr std::string_view kHeader =
+    "arm,case,trial,seed,iteration,metric,unit,value,kind, of which metric and value are required";
 
 // A metric's rows in one trial: how many there are, and whether one is of the trial as a whole.
 struct Extent {
@@ -68,6 +72,8 @@ class Parser {
     Status check_size() const;
     Status read_row(const CsvRecord& record);
     Result<std::uint32_t> read_trial(const CsvRecord& record);
+    Result<std::uint32_t> next_trial(const CsvRecord& record, std::uint32_t in_arm,
+                                     std::uint32_t in_case);
     Result<std::uint32_t> read_metric(const CsvRecord& record);
     Status check_metric(const CsvRecord& record, std::uint32_t number,
                         std::optional<measure::Kind> of_row);
@@ -109,14 +115,21 @@ class Parser {
     std::unordered_map<std::uint32_t, std::uint64_t> first_lines_;  // trial → line, of this file
     std::unordered_map<Key, std::uint64_t, KeyHash> lines_;
     std::unordered_map<Key, Extent, KeyHash> extents_;
+    // Where no column numbers the trials: the trials that this file's rows made, by arm and case,
+    // and how many rows each metric has there.
+    struct Unnumbered {
+        std::vector<std::uint32_t> trials;
+        std::unordered_map<std::string, std::size_t> rows;
+    };
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Unnumbered> unnumbered_;
     std::vector<Known> known_;
 };
 
 Status Parser::read_header() {
     MANO_ASSIGN(const std::optional<CsvRecord> header, reader_.next());
     if (!header) {
-        return fail(Code::hostile, "{}: the file is empty, expected the header {}", source_.file,
-                    "arm,case,trial,seed,iteration,metric,unit,value");
+        return fail(Code::hostile, "{}: the file is empty, expected a header with columns of {}",
+                    source_.file, kHeader);
     }
     for (std::size_t i = 0; i < header->fields.size(); ++i) {
         const std::string& title = header->fields[i];
@@ -134,13 +147,17 @@ Status Parser::read_header() {
         }
         column = i;
     }
-    for (std::size_t i = 0; i < kRequired; ++i) {
-        if (!columns_[i]) {
+    for (const Field field : kRequired) {
+        if (!columns_[field]) {
             return fail(Code::hostile,
-                        "{}:1: no column \"{}\", expected the header "
-                        "arm,case,trial,seed,iteration,metric,unit,value[,kind]",
-                        source_.file, kNames[i]);
+                        "{}:1: no column \"{}\", expected a header with columns of {}",
+                        source_.file, kNames[field], kHeader);
         }
+    }
+    for (const Field field : {iteration, seed}) {
+        if (!columns_[field] || columns_[trial]) continue;
+        return fail(Code::hostile, "{}:1: column {}: {} of what? There is no column \"trial\"",
+                    source_.file, *columns_[field] + 1, kNames[field]);
     }
     return {};
 }
@@ -201,12 +218,25 @@ Result<std::string> Parser::name(const CsvRecord& record, Field field) const {
     return found;
 }
 
+// The n-th row of an arm, case and metric belongs to the n-th trial that this file has of them.
+Result<std::uint32_t> Parser::next_trial(const CsvRecord& record, std::uint32_t in_arm,
+                                         std::uint32_t in_case) {
+    Unnumbered& of = unnumbered_[{in_arm, in_case}];
+    const std::size_t row = of.rows[text(record, metric)]++;
+    if (row == of.trials.size()) {
+        MANO_ASSIGN(const std::uint32_t index,
+                    draft_.trial(in_arm, in_case, std::nullopt, at(record, metric)));
+        of.trials.push_back(index);
+    }
+    return of.trials[row];
+}
+
 Result<std::uint32_t> Parser::read_trial(const CsvRecord& record) {
     MANO_ASSIGN(std::string arm_name, name(record, arm));
     MANO_ASSIGN(const std::string case_name, name(record, case_));
     MANO_ASSIGN(const std::optional<std::uint64_t> of_seed, whole<std::uint64_t>(record, seed));
     MANO_ASSIGN(const std::optional<std::uint32_t> number, whole<std::uint32_t>(record, trial));
-    if (!number) {
+    if (!number && columns_[trial]) {
         return fail(Code::hostile, "{}: empty, expected the trial's number",
                     place(record.line, trial));
     }
@@ -217,6 +247,7 @@ Result<std::uint32_t> Parser::read_trial(const CsvRecord& record) {
     }
     MANO_ASSIGN(const std::uint32_t in_arm, draft_.arm(arm_name, at(record, arm)));
     MANO_ASSIGN(const std::uint32_t in_case, draft_.case_(case_name, at(record, case_)));
+    if (!number) return next_trial(record, in_arm, in_case);
     bool known = false;
     MANO_ASSIGN(const std::uint32_t index,
                 draft_.trial(in_arm, in_case, number, at(record, trial), &known));
@@ -328,6 +359,7 @@ Status Parser::read_row(const CsvRecord& record) {
     measure::TrialRecord& into = draft_.at(in_trial).record;
     if (name == kFailedMetric) {
         // An outcome, not a measurement: it is how the trial ended.
+        if (of_value) draft_.outcomes_known();
         if (of_value.value_or(0) > 0) {
             into.ending = measure::Ending::probe_failed;
             into.evidence = "imported: the file says trial.failed = 1";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <clocale>
+#include <set>
 
 #include "base/file.h"
 #include "interchange/interchange.h"
@@ -69,6 +70,35 @@ TEST(ImportCsv, KindsFoldAsTheySay) {
     EXPECT_EQ(folded.at("mine.mean"), 1.5);
     EXPECT_EQ(folded.at("mine.max"), 5);
     EXPECT_EQ(imported->runset.identity.at("seeds"), "unknown");
+}
+
+// A table that somebody wrote by hand or script: what it doesn't say is unknown, not an error.
+TEST(ImportCsv, OnlyMetricAndValueAreRequired) {
+    ImportOptions options;
+    options.file = "f.csv";
+    options.arm = "mine";
+    const auto plain =
+        import_csv("metric,value\nmine.a,1\nmine.b,5\nmine.a,2\nmine.a,3\n", options);
+    ASSERT_TRUE(plain) << plain.error().text();
+    EXPECT_THAT(plain->arms, ElementsAre("mine"));
+    ASSERT_EQ(plain->records.size(), 3U) << "the n-th row of a metric is of the n-th trial";
+    EXPECT_EQ(plain->records[0].samples.size(), 2U);
+    EXPECT_EQ(measure::fold(plain->records[2].samples).at("mine.a"), 3);
+    EXPECT_EQ(measure::fold(plain->records[2].samples).count("mine.b"), 0U) << "unknown, not 0";
+    EXPECT_EQ(plain->runset.identity.at("seeds"), "unknown");
+
+    const auto arms = import_csv("arm,metric,value\na,m,1\nb,m,5\na,m,2\n", {});
+    ASSERT_TRUE(arms) << arms.error().text();
+    EXPECT_THAT(arms->arms, ElementsAre("a", "b"));
+    EXPECT_EQ(arms->records.size(), 3U);
+
+    const auto why_not = [](std::string_view text) {
+        const auto imported = import_csv(text, {});
+        return imported ? "no error" : imported.error().message;
+    };
+    EXPECT_THAT(why_not("metric,value\nm,1\n"), HasSubstr("name the arm"));
+    EXPECT_THAT(why_not("arm,metric\na,m\n"), HasSubstr("no column \"value\""));
+    EXPECT_THAT(why_not("arm,iteration,metric,value\na,0,m,1\n"), HasSubstr("iteration of what?"));
 }
 
 TEST(ImportCsv, FaultsNameLineAndColumn) {
@@ -165,6 +195,25 @@ void expect_same_numbers(const report::ReportData& a, const report::ReportData& 
             }
         }
     }
+}
+
+// Absent is not zero: a file that says nothing of failures has no failed trials, and no 0 of them.
+TEST(ImportCsv, FailuresAreKnownOnlyWhereTheFileSaysSo) {
+    const auto names_in = [](std::string_view text) {
+        const auto imported = import_csv(text, {});
+        EXPECT_TRUE(imported) << imported.error().text();
+        const auto data = report::build(as_runset(*imported), {.all = true});
+        EXPECT_TRUE(data) << data.error().text();
+        std::set<std::string> names;
+        for (const report::MetricRow& row : data->cases[0].rows)
+            names.insert(row.metric.name);
+        return names;
+    };
+    EXPECT_THAT(names_in("arm,metric,value\na,m,1\nb,m,5\n"), ElementsAre("m"));
+    EXPECT_THAT(names_in("arm,metric,value\na,m,1\na,trial.failed,0\nb,m,5\n"),
+                ElementsAre("m", "trial.failed"));
+    EXPECT_THAT(names_in("arm,metric,value\na,m,1\nb,trial.failed,1\nb,m,5\n"),
+                ElementsAre("m", "trial.failed"));
 }
 
 // Export → import gives the same table, failed trials and unknown values included.

@@ -213,6 +213,7 @@ void Draft::fill_trials(Imported& imported) {
         planned.row = next_row[{trial->arm, trial->case_}]++;
         planned.seed = trial->seed.value_or(0);
         seeds_known = seeds_known && trial->seed.has_value();
+        outcomes_known_ = outcomes_known_ || trial->record.ending != measure::Ending::goodbye;
         runset.plan.trials_per_cell = std::max(runset.plan.trials_per_cell, planned.row + 1);
         runset.plan.trials.push_back(planned);
         if (trial->unknown > 0) {
@@ -224,6 +225,7 @@ void Draft::fill_trials(Imported& imported) {
         imported.records.push_back(std::move(trial->record));
     }
     if (!seeds_known) runset.identity["seeds"] = "unknown";
+    if (!outcomes_known_) runset.identity["outcomes"] = "unknown";
 }
 
 Result<Imported> Draft::finish() {

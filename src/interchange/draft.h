@@ -89,6 +89,8 @@ class Draft {
     void lose(Place place, std::string meaning);
     void remark(std::string text) { remarks_.push_back(std::move(text)); }
     void add_trace(trace::LatencyTrace trace) { traces_.push_back(std::move(trace)); }
+    // The file says of its trials whether they failed. Not called: unknown, unless one did.
+    void outcomes_known() { outcomes_known_ = true; }
     void count_row() { ++rows_; }
     std::uint64_t rows() const { return rows_; }
     void set_rows(std::uint64_t rows) { rows_ = rows; }
@@ -121,6 +123,7 @@ class Draft {
     std::vector<Lost> losses_;
     std::uint64_t lost_ = 0;
     std::uint64_t rows_ = 0;
+    bool outcomes_known_ = false;
     std::vector<std::string> remarks_;
     std::vector<trace::LatencyTrace> traces_;
 };

@@ -99,6 +99,7 @@ class Reader {
     }
 
     Status read_run(const Node& entry) {
+        draft_.outcomes_known();  // Where a benchmark fails, its entry says so.
         MANO_ASSIGN(const std::string name, case_name(entry));
         MANO_ASSIGN(const std::uint32_t in_case, draft_.case_(name, entry.place));
         with_runs_.insert(name);

@@ -124,6 +124,7 @@ class Reader {
     }
 
     void take_code(std::uint32_t trial, const Node& code) {
+        draft_.outcomes_known();
         const bool good = code.is(Node::Kind::number) && code.number == 0;
         if (good) return;
         measure::TrialRecord& record = draft_.at(trial).record;

@@ -167,14 +167,14 @@ MetricRow make_row(const plan::Plan& plan, const Described& described, const std
 // Key metrics in the experiment's order, the primary first, then trial.failed, then the others.
 std::vector<std::string> row_order(const plan::Plan& plan,
                                    const std::vector<std::vector<FoldedTrial>>& cell,
-                                   const std::vector<StatedValues>& stated) {
+                                   const std::vector<StatedValues>& stated, bool outcomes) {
     std::vector<std::string> order;
     for (const bool primary : {true, false}) {
         for (const plan::KeyMetric& key : plan.key_metrics) {
             if (key.primary == primary) order.push_back(key.metric.name);
         }
     }
-    if (std::find(order.begin(), order.end(), kFailedMetric) == order.end()) {
+    if (outcomes && std::find(order.begin(), order.end(), kFailedMetric) == order.end()) {
         order.emplace_back(kFailedMetric);
     }
     std::set<std::string> names;
@@ -318,7 +318,7 @@ Result<CaseReport> build_case(const store::RunSet& runset, const Options& option
     check_preconditions(data, cell, report);
     const auto& stated = collected.stated[index];
     const Described described(plan);
-    for (const std::string& name : row_order(plan, cell, stated)) {
+    for (const std::string& name : row_order(plan, cell, stated, collected.outcomes)) {
         // Tests see every row, chosen or not: leaving rows out must not make p-values smaller.
         MetricRow row = make_row(plan, described, name, cell, stated);
         for (std::size_t arm = 1; arm < data.arms.size(); ++arm) {

@@ -138,6 +138,11 @@ bool wanted(const Options& options, std::string_view name) {
                        [&](const std::string& glob) { return matches(glob, name); });
 }
 
+bool outcomes_known(const store::RunSet& runset) {
+    const auto outcomes = runset.identity.find("outcomes");
+    return outcomes == runset.identity.end() || outcomes->second != "unknown";
+}
+
 Result<Collected> collect(const store::RunSet& runset, const Options& options) {
     const plan::Plan& plan = runset.plan;
     MANO_ASSIGN(Choice choice, choose(runset, options));
@@ -155,6 +160,7 @@ Result<Collected> collect(const store::RunSet& runset, const Options& options) {
                            std::vector<std::vector<FoldedTrial>>(collected.arms.size()));
     collected.stated.assign(collected.cases.size(),
                             std::vector<StatedValues>(collected.arms.size()));
+    collected.outcomes = outcomes_known(runset);
     for (const store::StoredTrial& trial : runset.trials) {
         const auto case_ =
             std::find(collected.cases.begin(), collected.cases.end(), trial.planned.case_);
@@ -174,7 +180,7 @@ Result<Collected> collect(const store::RunSet& runset, const Options& options) {
         }
         derive(derived, folded.values);
         const bool failed = trial.standing == measure::Standing::failed;
-        folded.values[std::string(kFailedMetric)] = failed ? 1 : 0;
+        if (collected.outcomes) folded.values[std::string(kFailedMetric)] = failed ? 1 : 0;
         collected.cells[in_case][in_arm].push_back(std::move(folded));
     }
     for (auto& cell : collected.cells) {

@@ -28,7 +28,8 @@ struct Description {
 
 class Writer {
   public:
-    Writer(const plan::Plan& plan, const Options& options) : plan_(plan), options_(options) {
+    Writer(const plan::Plan& plan, const Options& options, bool outcomes)
+        : plan_(plan), options_(options), outcomes_(outcomes) {
         for (const plan::KeyMetric& key : plan.key_metrics)
             judged_.try_emplace(key.metric.name, key.metric);
         for (const plan::DerivedMetric& each : plan.derived)
@@ -53,7 +54,7 @@ class Writer {
                 metric(prefix, name, samples, all);
             }
         }
-        if (!wanted(options_, kFailedMetric)) return;
+        if (!outcomes_ || !wanted(options_, kFailedMetric)) return;
         const bool failed = trial.standing == measure::Standing::failed;
         row(prefix, "", std::string(kFailedMetric), failed ? 1 : 0);
     }
@@ -113,6 +114,7 @@ class Writer {
 
     const plan::Plan& plan_;
     const Options& options_;
+    bool outcomes_;
     std::map<std::string, measure::Metric> judged_;  // the plan's own, by name
     std::set<std::string> two_sided_;
 };
@@ -121,7 +123,7 @@ class Writer {
 
 Result<std::string> render_csv(const store::RunSet& runset, const Options& options) {
     MANO_ASSIGN(const Choice choice, choose(runset, options));
-    Writer writer(runset.plan, options);
+    Writer writer(runset.plan, options, outcomes_known(runset));
     bool stated = false;
     bool any = false;
     const auto seeds = runset.identity.find("seeds");

@@ -28,6 +28,7 @@ struct Collected {
     std::vector<std::uint32_t> cases;  // indices into the plan
     std::vector<std::vector<std::vector<FoldedTrial>>> cells;  // [case][arm], ordered by row
     std::vector<std::vector<StatedValues>> stated;             // [case][arm]
+    bool outcomes = true;                                      // outcomes_known()
 };
 
 constexpr std::string_view kFailedMetric = "trial.failed";
@@ -39,6 +40,10 @@ struct Choice {
 Result<Choice> choose(const store::RunSet& runset, const Options& options);
 // Whether `name` matches one of the options' globs, or there is none.
 bool wanted(const Options& options, std::string_view name);
+
+// Whether it is known which trials failed: of an imported file that doesn't say it isn't, and there
+// is no trial.failed then.
+bool outcomes_known(const store::RunSet& runset);
 
 Result<Collected> collect(const store::RunSet& runset, const Options& options);
 

@@ -262,9 +262,12 @@ void add_detectable(const plan::Plan& plan, MetricRow& row, std::size_t i,
                     std::size_t secondaries) {
     stats::Comparison& comparison = row.changes[i].comparison;
     const std::array samples = {known(row.arms[0].values), known(row.arms[i + 1].values)};
+    // Of thousands of key metrics (an imported table has nothing else) nobody reads the third
+    // digit.
+    const std::size_t rounds = secondaries > 100 ? 100 : stats::kPowerRounds;
     comparison.detectable =
         stats::detectable_shift(stats::pooled_spread(samples), samples[0].size(), samples[1].size(),
-                                own_alpha(plan, row, i, secondaries));
+                                own_alpha(plan, row, i, secondaries), 1, rounds);
     const double scale = std::fabs(row.arms[0].summary.median.value_or(0));
     if (comparison.detectable && scale > 0) {
         comparison.detectable_pct = 100 * *comparison.detectable / scale;

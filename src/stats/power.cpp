@@ -11,7 +11,6 @@
 namespace mano::stats {
 namespace {
 
-constexpr std::size_t kRounds = 1000;
 constexpr double kPower = 0.8;
 
 // Smallest c with P(U ≥ c) ≤ alpha / 2; 0: not even the farthest U is that rare.
@@ -100,7 +99,7 @@ std::vector<double> pooled_spread(std::span<const std::vector<double>> samples) 
 }
 
 std::optional<double> detectable_shift(std::span<const double> pool, std::size_t n, std::size_t m,
-                                       double alpha, std::uint64_t seed) {
+                                       double alpha, std::uint64_t seed, std::size_t rounds) {
     if (pool.empty() || n == 0 || m == 0 || constant(pool)) return std::nullopt;
     const Sizes sizes = simulated_sizes(n, m);
     const std::size_t c = critical_u(sizes.n, sizes.m, alpha);
@@ -118,7 +117,7 @@ std::optional<double> detectable_shift(std::span<const double> pool, std::size_t
         std::nth_element(differences.begin(), nth, differences.end());
         return std::max(0.0, *nth);
     };
-    return sizes.factor * simulate(pool, sizes.n, sizes.m, kPower, seed, kRounds, needed);
+    return sizes.factor * simulate(pool, sizes.n, sizes.m, kPower, seed, rounds, needed);
 }
 
 std::optional<double> noise_floor(std::span<const double> pool, std::size_t n, std::size_t m,
@@ -129,7 +128,7 @@ std::optional<double> noise_floor(std::span<const double> pool, std::size_t n, s
     const auto shift = [](std::vector<double>& a, std::vector<double>& b) {
         return std::fabs(hodges_lehmann_sorted(a, b)->estimate);
     };
-    return sizes.factor * simulate(pool, sizes.n, sizes.m, 0.95, seed, kRounds, shift);
+    return sizes.factor * simulate(pool, sizes.n, sizes.m, 0.95, seed, kPowerRounds, shift);
 }
 
 std::optional<std::size_t> trials_to_detect(std::span<const double> pool, double shift,
