@@ -202,7 +202,9 @@ TEST(ImportCsv, FailuresAreKnownOnlyWhereTheFileSaysSo) {
     const auto names_in = [](std::string_view text) {
         const auto imported = import_csv(text, {});
         EXPECT_TRUE(imported) << imported.error().text();
-        const auto data = report::build(as_runset(*imported), {.all = true});
+        report::Options options;
+        options.all = true;
+        const auto data = report::build(as_runset(*imported), options);
         EXPECT_TRUE(data) << data.error().text();
         std::set<std::string> names;
         for (const report::MetricRow& row : data->cases[0].rows)
