@@ -99,7 +99,7 @@ Result<store::RunSet> load_runsets(store::Store& store, const std::vector<std::s
 }
 
 Result<int> print_result(const store::RunSet& runset, const report::Options& options, Format format,
-                         bool plot) {
+                         bool plot, const Amend& amend) {
     report::Options how = options;
     // With one arm nothing has changed, so "the changed others" would be a thousand rows.
     const bool table = format->name == "text" || format->name == "markdown";
@@ -107,7 +107,8 @@ Result<int> print_result(const store::RunSet& runset, const report::Options& opt
         for (const plan::KeyMetric& key : runset.plan.key_metrics)
             how.metrics.push_back(key.metric.name);
     }
-    MANO_ASSIGN(const report::ReportData data, report::build(runset, how));
+    MANO_ASSIGN(report::ReportData data, report::build(runset, how));
+    if (amend) MANO_TRY(amend(data));
     if (format->name == "text") MANO_TRY(print(missing_preconditions(data)));
     MANO_ASSIGN(const std::string text, format->render(data, runset, how));
     MANO_TRY(print(text));

@@ -2,6 +2,7 @@
 // A run set → what `run` and `compare` print in the end, and the exit code.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,8 +46,9 @@ Result<store::RunSet> load_runsets(store::Store& store, const std::vector<std::s
                                    bool force);
 
 // Prints the comparison and returns its exit code: 0, 3 or 4. `plot`: also the plots of the metrics
-// that are judged, and of those that the options name.
+// that are judged, and of those that the options name. `amend` adds to the report before that.
+using Amend = std::function<Status(report::ReportData&)>;
 Result<int> print_result(const store::RunSet& runset, const report::Options& options, Format format,
-                         bool plot = false);
+                         bool plot = false, const Amend& amend = {});
 
 }  // namespace mano::cli

@@ -20,6 +20,7 @@ struct RunVerbOptions {
     std::string jobs, store, name, resume;
     bool force = false;
     bool quiet = false;
+    bool sensitivity = false;
 };
 
 // Prints what came out of a whole run set, and gives the exit code.

@@ -8,6 +8,8 @@
 #include "cli/output.h"
 #include "cli/result.h"
 #include "cli/run_options.h"
+#include "cli/sensitivity.h"
+#include "cli/stop.h"
 #include "cli/verb.h"
 #include "interchange/interchange.h"
 
@@ -25,6 +27,7 @@ struct Options {
     bool changed = false;
     bool force = false;
     bool plot = false;
+    bool sensitivity = false;
 };
 
 // One of a few words; the error names them.
@@ -82,7 +85,12 @@ Result<int> compare(const Options& options) {
     MANO_ASSIGN(const store::RunSet runset, load_runsets(store, options.runsets, options.force));
     const auto aa = find_aa(store, runset);
     how.aa = aa ? &*aa : nullptr;
-    return print_result(runset, how, format, options.plot);
+    if (!options.sensitivity) return print_result(runset, how, format, options.plot);
+    catch_signals();
+    Progress progress(false);
+    return print_result(runset, how, format, options.plot, [&](report::ReportData& data) {
+        return add_sensitivity(runset, how, progress, data);
+    });
 }
 
 constexpr std::string_view kFooter =
@@ -122,6 +130,8 @@ void add_compare(CLI::App& app, const Chosen& chosen) {
                      "case,metric,arm,value and source");
     verb->add_flag("--plot", options->plot,
                    "below the table every trial as a mark, by arm, with median and interval");
+    verb->add_flag("--sensitivity", options->sensitivity,
+                   "of the model: the verdicts once more with each cost halved and doubled");
     verb->add_flag("--force", options->force, "even where machines or QEMU differ");
     declare_store(*verb, options->store);
     declare_format(*verb, options->format);

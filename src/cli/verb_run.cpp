@@ -13,6 +13,7 @@
 #include "cli/result.h"
 #include "cli/run_options.h"
 #include "cli/run_session.h"
+#include "cli/sensitivity.h"
 #include "cli/stop.h"
 #include "cli/verb.h"
 #include "runner/runner.h"
@@ -286,11 +287,20 @@ Result<int> with_session(const Options& options, const Finish& finish,
 Result<int> run(const Options& options, const Call& call) {
     catch_signals();
     MANO_ASSIGN(const Format format, chosen_format(options.format));
-    const Finish finish = [format](store::Store& store, const store::RunSet& runset) {
+    if (options.sensitivity && options.resume.empty() && options.run.substrate != "model") {
+        return fail(Code::invalid,
+                    "--sensitivity sweeps the costs of the model: expected --substrate model with "
+                    "it");
+    }
+    const Finish finish = [format, &options](store::Store& store, const store::RunSet& runset) {
         report::Options how;
         const auto aa = find_aa(store, runset);
         how.aa = aa ? &*aa : nullptr;
-        return print_result(runset, how, format);
+        if (!options.sensitivity) return print_result(runset, how, format);
+        Progress progress(options.quiet);
+        return print_result(runset, how, format, false, [&](report::ReportData& data) {
+            return add_sensitivity(runset, how, progress, data);
+        });
     };
     // Everything that may be wrong with the words is said before the store is touched.
     MANO_TRY(parse_jobs(options.jobs));
@@ -319,6 +329,7 @@ constexpr std::string_view kFooter =
     "  manometer run aux-alloc --exact --placebo                     with layout's own spread\n"
     "  manometer run idle -k a=debian:7.1 -k b=debian:7.3 --until 5 --max-trials 40\n"
     "  manometer run aux-alloc --substrate model      the experiment's policies, simulated\n"
+    "  manometer run aux-alloc --substrate model --sensitivity    and which costs decide it\n"
     "  manometer run shm-churn -k debian:6.1..7.3 --exact        (then: manometer history "
     "shm-churn)\n"
     "  manometer run --resume last\n"
@@ -346,6 +357,8 @@ void add_run(CLI::App& app, const Chosen& chosen) {
                      "go on with a run set that was broken off: its id, its name, or last");
     verb->add_flag("--force", options->force, "with --resume: on another machine or QEMU as well");
     declare_format(*verb, options->format);
+    verb->add_flag("--sensitivity", options->sensitivity,
+                   "of the model: the verdicts once more with each cost halved and doubled");
     verb->add_flag("--quiet", options->quiet, "no progress");
     verb->footer(std::string(kFooter));
     verb->callback([options, chosen] {

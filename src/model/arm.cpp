@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "model/arm.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <vector>
@@ -59,6 +60,29 @@ Status set_cost(Arm& arm, std::string_view name, const std::string& value) {
     return unknown("cost", name, names);
 }
 
+// A whole number from 1 to `most`.
+Result<unsigned> parse_number(std::string_view key, const std::string& value, unsigned most) {
+    unsigned number = 0;
+    const char* end = value.data() + value.size();
+    const auto [stopped, error] = std::from_chars(value.data(), end, number);
+    if (error != std::errc() || stopped != end || number < 1 || number > most) {
+        return fail(Code::invalid, "{}={}: expected a number from 1 to {}", key,
+                    value.substr(0, 64), most);
+    }
+    return number;
+}
+
+Status set_break(Arm& arm, const std::string& value) {
+    arm.break_every.reset();
+    if (value == "never") return {};
+    auto entries = parse_number("break", value, 512);
+    if (!entries) {
+        return fail(Code::invalid, "{} page-table entries, or never", entries.error().message);
+    }
+    arm.break_every = *entries;
+    return {};
+}
+
 Status set_key(Arm& arm, std::string_view key, const std::string& value, std::string& aux,
                std::string& vfree) {
     if (key == "aux") {
@@ -79,9 +103,28 @@ Status set_key(Arm& arm, std::string_view key, const std::string& value, std::st
         arm.lru_gen = value == "gen";
         return {};
     }
+    if (key == "preempt") {
+        const auto model = preemption_of(value);
+        if (!model)
+            return fail(Code::invalid, "preempt={}: expected none, voluntary, full, lazy or rt",
+                        value.substr(0, 64));
+        arm.preemption = *model;
+        return {};
+    }
+    if (key == "break") return set_break(arm, value);
+    if (key == "nodes") {
+        MANO_ASSIGN(arm.nodes, parse_number(key, value, 16));
+        return {};
+    }
+    if (key == "dump") {
+        if (value.empty()) return fail(Code::invalid, "dump=: expected a folder");
+        arm.dump = value;
+        return {};
+    }
     if (key.starts_with("cost.")) return set_cost(arm, key.substr(5), value);
     return fail(Code::invalid,
-                "'{}' is no key of a model's arm, expected aux, vfree, lru or cost.NAME",
+                "'{}' is no key of a model's arm, expected aux, vfree, lru, preempt, break, nodes, "
+                "dump or cost.NAME",
                 key.substr(0, 64));
 }
 
@@ -93,6 +136,7 @@ Result<Arm> parse_arm(std::string_view text) {
     arm.variant = find_variant(text.substr(0, plus));
     if (arm.variant == nullptr)
         return unknown("kernel variant", text.substr(0, plus), names_in(variants()));
+    arm.preemption = arm.variant->preemption;
     std::string aux = "plain";
     std::string vfree = arm.variant->vfree_bulk ? "contiguous" : "per-page";
     arm.aux = find_policy("aux policy", aux_policies(), aux).value()->policy;

@@ -17,6 +17,12 @@ struct Arm {
     const KernelVariant* variant = nullptr;
     const AuxPolicy* aux = nullptr;
     const VfreePolicy* vfree = nullptr;
+    Preemption preemption = Preemption::lazy;
+    // Entries after which madvise's loop lets the page table's lock go if somebody waits; nullopt:
+    // never.
+    std::optional<unsigned> break_every = kSwapCluster;
+    unsigned nodes = 1;  // over which CPUs and memory are spread evenly
+    std::string dump;    // a folder with zoneinfo, buddyinfo and pagetypeinfo to begin from
     std::optional<bool> lru_gen;  // nullopt: as the experiment's shape says
     Costs costs;
     std::string text;  // canonical: what was left out is filled in

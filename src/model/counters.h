@@ -106,7 +106,9 @@ class Counters {
     X(slow, "slow", 1500, "one turn of the slow path: waking kswapd, deciding")        \
     X(drain_cpu, "drain-cpu", 700, "looking at one CPU's lists in drain_all_pages")    \
     X(fault, "fault", 500, "a page fault's own way in and out")                        \
-    X(call, "call", 2000, "a system call's own way in and out")
+    X(call, "call", 2000, "a system call's own way in and out")                        \
+    X(pte, "pte", 200, "a page that madvise finds in a table and takes off the LRU")   \
+    X(wake, "wake", 2500, "a timer's interrupt and the switch to the task it wakes")
 
 enum class Work : std::uint8_t {
 #define MANO_MODEL_WORK_NAME(id, name, ns, meaning) id,

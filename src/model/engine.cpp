@@ -31,11 +31,12 @@ bool Task::allocate(Engine& engine, Cpu& cpu, const Request& request, Pfn& page,
     return false;
 }
 
-Engine::Engine(Memory& memory, const Costs& costs)
+Engine::Engine(Memory& memory, const Costs& costs, Preemption preemption)
     : memory_(memory),
       costs_(costs),
+      preemption_(preemption),
       cpus_(memory.machine().cpus()),
-      cpu_free_at_(memory.machine().cpus(), 0),
+      running_(memory.machine().cpus()),
       psi_(kGroups, PsiGroup(memory.machine().cpus())),
       system_psi_(memory.machine().cpus()) {
     Machine& all = memory.machine();
@@ -61,7 +62,40 @@ Task& Engine::add(std::unique_ptr<Task> task, double at) {
 
 void Engine::queue(std::uint32_t task, double at) {
     tasks_[task]->queued_ = true;
-    events_.push({at, sequence_++, task});
+    events_.push({at, sequence_++, task, tasks_[task]->used_, tasks_[task]->realtime_});
+}
+
+void Engine::wait_until(const Event& event, double at, double used, bool urgent) {
+    events_.push({at, sequence_++, event.task, used, urgent});
+}
+
+// Whether the task's CPU isn't its own yet; it is then queued for when that may be.
+bool Engine::must_wait(const Event& event, const Task& task) {
+    const Running& running = running_[task.cpu_];
+    const bool busy = running.until > event.at;
+    // Behind the one that keeps the CPU.
+    const double behind = std::max(task.used_, tasks_[running.task]->used_);
+    if (!task.realtime_) {
+        const bool kept = running.after != After::point && running.task != event.task;
+        if (busy) {
+            wait_until(event, running.until, task.used_, false);
+        } else if (kept) {
+            wait_until(event, event.at, behind, false);
+        }
+        return busy || kept;
+    }
+    if (!busy) {
+        if (may_switch_after(preemption_, running.after)) return false;
+        wait_until(event, event.at, behind, false);
+        return true;
+    }
+    if (!may_switch_inside(preemption_, running.inside)) {
+        wait_until(event, running.until, 0, true);
+        return true;
+    }
+    if (running.locked_until <= event.at) return false;
+    wait_until(event, running.locked_until, 0, true);
+    return true;
 }
 
 void Engine::wake(Task& task, double at) {
@@ -84,13 +118,15 @@ void Engine::note(Task& task, double at, bool asleep) {
 }
 
 // Time of what was done; work under a zone's lock waits for those who have it.
-double Engine::charge(Cpu& cpu, double start) {
+double Engine::charge(Cpu& cpu, double start, double& locked_until) {
     double ns = cpu.work.time(costs_);
     if (cpu.locked != nullptr) {
         const double held = cpu.work.under_lock(costs_);
         const double begin = std::max(start, cpu.locked->lock_free_at);
         cpu.locked->lock_free_at = begin + held;
         ns += begin - start;
+        // With PREEMPT_RT the lock sleeps.
+        if (preemption_ != Preemption::rt) locked_until = begin + held;
         Counters& counters = machine().counters();
         counters[Counter::zone_lock_hold_ns] += static_cast<std::uint64_t>(held);
         counters[Counter::zone_lock_wait_ns] += static_cast<std::uint64_t>(begin - start);
@@ -133,17 +169,26 @@ bool Engine::step() {
         cpu.locked = nullptr;
     }
     now_ = std::max(now_, event.at);
+    Running& running = running_[task.cpu_];
+    if (task.asleep_) task.used_ = std::max(task.used_, running.used);
     note(task, event.at, false);
-    double& free_at = cpu_free_at_[task.cpu_];
-    if (free_at > event.at) {
-        events_.push({free_at, sequence_++, event.task});
-        return true;
-    }
+    if (must_wait(event, task)) return true;
     task.queued_ = false;
     Cpu& cpu = cpus_[task.cpu_];
     const Step step = task.step(*this, cpu);
-    const double ns = charge(cpu, event.at);
-    free_at = event.at + ns;
+    double locked_until = 0;
+    const double ns = charge(cpu, event.at, locked_until);
+    const double free_at = event.at + ns;
+    if (task.realtime_) {
+        // Whoever was there goes on behind it.
+        running.until = std::max(running.until + ns, free_at);
+        if (running.locked_until > event.at) running.locked_until += ns;
+    } else {
+        const bool goes_on = step.what == Step::What::go_on;
+        running = {free_at,    locked_until, step.inside, goes_on ? step.after : After::point,
+                   event.task, task.used_};
+        task.used_ += ns;
+    }
     cpu_ns_[static_cast<std::size_t>(task.group_)] += ns;
     switch (step.what) {
         case Step::What::go_on:

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "model/preemption.h"
 #include "model/psi.h"
 #include "model/slow_path.h"
 
@@ -27,13 +28,18 @@ struct Step {
         finish,  // never again
     } what = What::go_on;
     double ns = 0;
+    // For real-time tasks that wake up meanwhile.
+    Inside inside = Inside::open;
+    After after = After::point;
 };
 
 class Engine;
 
 class Task {
   public:
-    Task(Group group, unsigned cpu) : group_(group), cpu_(cpu) {}
+    // `realtime`: runs before all others of its CPU, as soon as that may be given away.
+    Task(Group group, unsigned cpu, bool realtime = false)
+        : group_(group), cpu_(cpu), realtime_(realtime) {}
     virtual ~Task() = default;
     Task(const Task&) = delete;
     Task& operator=(const Task&) = delete;
@@ -55,6 +61,8 @@ class Task {
     friend class Engine;
     Group group_;
     unsigned cpu_;
+    bool realtime_;
+    double used_ = 0;          // CPU time; who slept isn't owed what others had meanwhile
     std::uint32_t index_ = 0;  // of the engine's tasks
     SlowPath slow_;
     bool in_slow_path_ = false;
@@ -67,11 +75,12 @@ class Task {
 
 class Engine {
   public:
-    Engine(Memory& memory, const Costs& costs);
+    Engine(Memory& memory, const Costs& costs, Preemption preemption = Preemption::lazy);
 
     Memory& memory() { return memory_; }
     Machine& machine() { return memory_.machine(); }
     double now() const { return now_; }
+    double cost(Work work) const { return costs_[work]; }
 
     Task& add(std::unique_ptr<Task> task, double at);
     void wake(Task& task, double at);
@@ -95,18 +104,34 @@ class Engine {
         double at;
         std::uint64_t sequence;
         std::uint32_t task;
+        double used = 0;      // of the CPU: who has had less goes first
+        bool urgent = false;  // before all others of the same time
         bool operator>(const Event& other) const {
-            return at != other.at ? at > other.at : sequence > other.sequence;
+            if (at != other.at) return at > other.at;
+            if (urgent != other.urgent) return other.urgent;
+            return used != other.used ? used > other.used : sequence > other.sequence;
         }
     };
+    // What a CPU does: the last step that began there.
+    struct Running {
+        double until = 0;
+        double locked_until = 0;  // a zone's lock is waited for and held, interrupts off
+        Inside inside = Inside::open;
+        After after = After::point;
+        std::uint32_t task = 0;
+        double used = 0;  // of the task, when the step began
+    };
+    bool must_wait(const Event& event, const Task& task);
+    void wait_until(const Event& event, double at, double used, bool urgent);
     void queue(std::uint32_t task, double at);
-    double charge(Cpu& cpu, double start);
+    double charge(Cpu& cpu, double start, double& locked_until);
     void note(Task& task, double at, bool asleep);
     void wake_kernel_threads();
     void collect_psi();
 
     Memory& memory_;
     Costs costs_;
+    Preemption preemption_;
     double now_ = 0;
     double next_collection_ = kPsiPeriodNs;
     double next_decay_ = 1e9;  // the vmstat worker's second
@@ -114,7 +139,7 @@ class Engine {
     std::vector<std::unique_ptr<Task>> tasks_;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     std::vector<Cpu> cpus_;
-    std::vector<double> cpu_free_at_;
+    std::vector<Running> running_;  // by CPU
     std::vector<PsiGroup> psi_;
     PsiGroup system_psi_;
     std::array<double, kGroups> cpu_ns_{};

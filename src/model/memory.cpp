@@ -168,6 +168,16 @@ bool Memory::swap_out(Cpu& cpu, Pfn head) {
     return true;
 }
 
+bool Memory::page_out(Cpu& cpu, Pfn head) {
+    cpu.work.add(Work::scan);
+    if (!swap_out(cpu, head)) {
+        put_back(head);
+        return false;
+    }
+    free_folio(cpu, head, machine_.map().order(head));
+    return true;
+}
+
 void Memory::leave_swap(Cpu& cpu, std::uint64_t pages) {
     swap_used_ -= pages;
     swap_owed_ -= static_cast<double>(pages) * machine_.shape().swap_ratio;
@@ -285,8 +295,9 @@ std::string Memory::validate() const {
             while (map.kind(head) == Kind::none && head > 0)
                 --head;
             const PageMap::Folio& folio = map.folio(head);
-            const bool right = map.kind(head) == Kind::lru && folio.owner == space->number() &&
-                               folio.slot + (pfn - head) == slot;
+            const bool listed = map.kind(head) == Kind::lru || map.kind(head) == Kind::isolated;
+            const bool right =
+                listed && folio.owner == space->number() && folio.slot + (pfn - head) == slot;
             if (!right)
                 return fmt::format("space {} slot {}: page {} isn't its own", int{space->number()},
                                    slot, pfn);

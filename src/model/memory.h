@@ -62,6 +62,9 @@ class Memory {
     // Splits up to `folios` partly unmapped ones and frees their unmapped pages; how many came free
     // (the deferred-split shrinker).
     std::uint64_t split_deferred(Cpu& cpu, unsigned folios);
+    // An isolated folio goes out to swap and is freed; false: no room, and it is listed again
+    // (reclaim_pages(), which asks nobody whether it is old).
+    bool page_out(Cpu& cpu, Pfn head);
     bool swap_full() const { return swap_used_ >= machine_.shape().swap_pages; }
     std::uint64_t swap_used() const { return swap_used_; }
     std::uint64_t swap_memory() const { return swap_store_.size(); }

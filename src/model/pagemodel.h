@@ -11,5 +11,8 @@
 #include "model/load/hold.h"
 #include "model/load/kernel_load.h"
 #include "model/load/mthp_probe.h"
+#include "model/load/pageout.h"
+#include "model/load/ring_probe.h"
 #include "model/load/shm_probe.h"
+#include "model/load/timer_probe.h"
 #include "model/policy/policy.h"

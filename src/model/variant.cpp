@@ -13,6 +13,7 @@ constexpr KernelVariant k72{.name = "7.2",
                             .drain_in_portions = true,
                             .skip_awake_kswapd = true,
                             .vfree_bulk = true,
+                            .preemption = Preemption::lazy,
                             .async_any_movable = true};
 
 constexpr KernelVariant renamed(KernelVariant variant, std::string_view name) {
@@ -28,6 +29,7 @@ constexpr std::array<KernelVariant, 3> kVariants{{
      .drain_in_portions = false,
      .skip_awake_kswapd = false,
      .vfree_bulk = false,
+     .preemption = Preemption::voluntary,
      .async_any_movable = false},
     k72,
     renamed(k72, "7.3"),  // nothing of what the model has changed in between

@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "model/preemption.h"
+
 namespace mano::model {
 
 struct KernelVariant {
@@ -17,6 +19,7 @@ struct KernelVariant {
     bool drain_in_portions;     // drains let the zone lock go after each batch
     bool skip_awake_kswapd;     // nodes whose kswapd is awake are skipped at first
     bool vfree_bulk;            // vfree() hands back contiguous runs (free_pages_bulk)
+    Preemption preemption;      // the default of Debian's kernel
     bool async_any_movable;     // async compaction for orders >= 9 scans movable blocks too
 };
 

@@ -64,7 +64,8 @@ constexpr std::array kChurn{
 };
 
 constexpr std::array kShm{
-    ParamDef{"workers", kInteger, "", 4, 1, 64, "processes that each do the same"},
+    ParamDef{"workers", kInteger, "", 4, 1, 255,
+             "processes that each do the same; a guest has room for 64"},
     ParamDef{
         "size", kBytes, "bytes", 8 * kMiB, 64 * kKiB, 1 * kGiB,
         "size of a shared-memory file; it is made, touched page by page, and removed. One such "

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "model/load/aux_probe.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 
@@ -14,9 +12,8 @@ AuxProbe::AuxProbe(unsigned cpu, const AuxProbeSettings& settings, std::uint64_t
 void AuxProbe::begin(Engine& engine) {
     at_ = At::round;
     rounds_left_ = settings_.rounds;
-    map_ = unmap_ = {};
-    asked_ = got_ = 0;
-    chunks_ = {};
+    all_ = {};
+    all_.buffer_pages = settings_.area.pages;
     look_.reset();
     held_seen_ = false;
     look_.blocks(engine.machine(), "before");
@@ -39,7 +36,7 @@ void AuxProbe::begin_round(Engine& engine) {
 void AuxProbe::begin_buffer() {
     at_ = At::data;
     obtained_ = false;
-    ++asked_;
+    ++all_.asked;
 }
 
 unsigned AuxProbe::first_order() const {
@@ -67,7 +64,7 @@ Step AuxProbe::step(Engine& engine, Cpu& cpu) {
         case At::unmap:
             return unmap(engine, cpu);
         case At::unmapped:
-            unmap_.add(engine.now() - started_);
+            all_.unmap.add(engine.now() - started_);
             if (++place_ < places_.size()) {
                 at_ = At::unmap;
                 return {};
@@ -76,8 +73,8 @@ Step AuxProbe::step(Engine& engine, Cpu& cpu) {
                 at_ = At::round;
                 return {};
             }
-            time_ns_ = engine.now() - iteration_;
-            cpu_ns_ = engine.cpu_ns(Group::probe) - cpu_before_;
+            all_.time_ns = engine.now() - iteration_;
+            all_.cpu_ns = engine.cpu_ns(Group::probe) - cpu_before_;
             look_.blocks(engine.machine(), "after");
             at_ = settings_.later_ns > 0 ? At::later : At::ended;
             return {settings_.later_ns > 0 ? Step::What::nap : Step::What::park,
@@ -184,12 +181,12 @@ Step AuxProbe::end_area(Engine& engine, Cpu& cpu, bool obtained) {
 }
 
 Step AuxProbe::end_map(Engine& engine) {
-    if (started_ >= 0) map_.add(engine.now() - started_);
+    if (started_ >= 0) all_.map.add(engine.now() - started_);
     look_.lowest(engine.machine());
     if (obtained_) {
-        ++got_;
+        ++all_.got;
         for (const unsigned order : chunk_orders_)
-            ++chunks_[order];
+            ++all_.chunks[order];
     }
     if (++place_ < places_.size()) {
         begin_buffer();
@@ -217,18 +214,7 @@ Step AuxProbe::unmap(Engine& engine, Cpu& cpu) {
 
 Figures AuxProbe::figures() const {
     Figures out;
-    out["probe.asked"] = static_cast<double>(asked_);
-    out["probe.ops"] = static_cast<double>(got_);
-    out["probe.errors"] = static_cast<double>(asked_ - got_);
-    out["probe.mapped_bytes"] = static_cast<double>(got_ * settings_.area.pages * kPageBytes);
-    out["probe.time_ns"] = time_ns_;
-    out["probe.cpu_ns"] = cpu_ns_;
-    out["probe.map_ns_max"] = map_.max_ns;
-    out["probe.map_ns_total"] = map_.sum_ns;
-    out["probe.unmap_ns_max"] = unmap_.max_ns;
-    out["probe.unmap_ns_total"] = unmap_.sum_ns;
-    for (unsigned order = 0; order < kOrders; ++order)
-        out[fmt::format("probe.chunks.order{}", order)] = static_cast<double>(chunks_[order]);
+    all_.add_to(out);
     look_.add_to(out);
     return out;
 }

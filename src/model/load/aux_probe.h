@@ -3,7 +3,6 @@
 // long, by an AuxPolicy.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <vector>
 
@@ -58,10 +57,7 @@ class AuxProbe : public Task, public Probe {
     double started_ = 0;    // of the area that is mapped or unmapped now
     double iteration_ = 0;  // when this iteration began
     double cpu_before_ = 0;
-    double time_ns_ = 0, cpu_ns_ = 0;
-    Timed map_, unmap_;
-    std::uint64_t asked_ = 0, got_ = 0;
-    std::array<std::uint64_t, kOrders> chunks_{};
+    BufferFigures all_;  // of the iteration
     FreeLook look_;
     bool held_seen_ = false;
 };

@@ -157,4 +157,10 @@ double Hold::level() const {
                : static_cast<double>(resident() + swapped()) / static_cast<double>(available_);
 }
 
+Figures Hold::figures() const {
+    return {{"pressure.resident_bytes", static_cast<double>(resident() * kPageBytes)},
+            {"pressure.swapped_bytes", static_cast<double>(swapped() * kPageBytes)},
+            {"pressure.level_pct", 100 * level()}};
+}
+
 }  // namespace mano::model

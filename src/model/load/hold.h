@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "model/engine.h"
+#include "model/load/pressure.h"
 
 namespace mano::model {
 
@@ -19,11 +19,12 @@ struct HoldSettings {
 
 class HoldWorker;
 
-class Hold {
+class Hold : public Pressure {
   public:
     Hold(Engine& engine, const HoldSettings& settings, std::uint64_t seed);
-    bool up() const;                 // every worker holds its share
-    bool killed() const;             // one found no memory at all
+    bool up() const override;  // every worker holds its share
+    bool killed() const override;
+    Figures figures() const override;
     std::uint64_t resident() const;  // pages
     std::uint64_t swapped() const;
     std::uint64_t demand_pages() const { return demand_; }

@@ -38,4 +38,19 @@ void FreeLook::add_to(Figures& figures) const {
     figures["probe.free_low_of_min_pct"] = low_of_min_pct_;
 }
 
+void BufferFigures::add_to(Figures& figures) const {
+    figures["probe.asked"] = static_cast<double>(asked);
+    figures["probe.ops"] = static_cast<double>(got);
+    figures["probe.errors"] = static_cast<double>(asked - got);
+    figures["probe.mapped_bytes"] = static_cast<double>(got * buffer_pages * kPageBytes);
+    figures["probe.time_ns"] = time_ns;
+    figures["probe.cpu_ns"] = cpu_ns;
+    figures["probe.map_ns_max"] = map.max_ns;
+    figures["probe.map_ns_total"] = map.sum_ns;
+    figures["probe.unmap_ns_max"] = unmap.max_ns;
+    figures["probe.unmap_ns_total"] = unmap.sum_ns;
+    for (unsigned order = 0; order < kOrders; ++order)
+        figures[fmt::format("probe.chunks.order{}", order)] = static_cast<double>(chunks[order]);
+}
+
 }  // namespace mano::model

@@ -3,6 +3,7 @@
 // leaves figures under the metrics' names.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 
@@ -48,6 +49,16 @@ struct Timed {
         sum_ns += ns;
         max_ns = ns > max_ns ? ns : max_ns;
     }
+};
+
+// The figures of probes that map whole buffers: asked for, obtained, how long, and of what chunks.
+struct BufferFigures {
+    std::uint64_t asked = 0, got = 0;
+    std::uint64_t buffer_pages = 0;
+    double time_ns = 0, cpu_ns = 0;
+    Timed map, unmap;
+    std::array<std::uint64_t, kOrders> chunks{};
+    void add_to(Figures& figures) const;
 };
 
 }  // namespace mano::model

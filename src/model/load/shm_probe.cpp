@@ -217,8 +217,10 @@ ShmProbe::ShmProbe(Engine& engine, const ShmSettings& settings, std::uint64_t se
     const Rng rng(seed);
     for (unsigned i = 0; i < settings.workers; ++i) {
         AddressSpace& space = engine.memory().make_space(settings.pages);
-        auto worker = std::make_unique<ShmWorker>(i % cpus, space, settings, *reapers_[i % cpus],
-                                                  rng.split(i).next());
+        // Over the whole machine, where there are fewer than CPUs.
+        const unsigned cpu = settings.workers < cpus ? i * cpus / settings.workers : i % cpus;
+        auto worker =
+            std::make_unique<ShmWorker>(cpu, space, settings, *reapers_[cpu], rng.split(i).next());
         workers_.push_back(worker.get());
         engine.add(std::move(worker), engine.now());
     }

@@ -19,8 +19,28 @@ namespace mano::substrate::guest {
 
 using measure::Ending;
 
+namespace {
+
+// The agent's crew has so many places; the model goes further.
+Status check_workers(const plan::Plan& plan) {
+    constexpr std::int64_t kMost = 64;
+    for (const plan::Case& one : plan.cases) {
+        const plan::LoadDef* def = plan::find_load(one.trial.probe.id);
+        const auto place = def == nullptr ? std::nullopt : plan::find_param(*def, "workers");
+        if (!place || *place >= one.trial.probe.values.size()) continue;
+        if (one.trial.probe.values[*place] > kMost) {
+            return fail(Code::invalid, "probe.workers={}: a guest has room for {} workers",
+                        one.trial.probe.values[*place], kMost);
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
 Status GuestSubstrate::prepare(const plan::Plan& plan,
                                const std::vector<kernels::Kernel>& kernels) {
+    MANO_TRY(check_workers(plan));
     remove_stale_folders();
     MANO_ASSIGN(Qemu qemu, find_qemu());
     qemu_ = std::move(qemu);

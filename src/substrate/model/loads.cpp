@@ -2,11 +2,16 @@
 #include "substrate/model/loads.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "model/load/aux_probe.h"
+#include "model/load/hold.h"
 #include "model/load/mthp_probe.h"
+#include "model/load/pageout.h"
+#include "model/load/ring_probe.h"
 #include "model/load/shm_probe.h"
+#include "model/load/timer_probe.h"
 
 namespace mano::substrate::model {
 namespace {
@@ -81,17 +86,18 @@ pm::ShmSettings shm_of(const plan::LoadPlan& probe, const pm::Arm& arm) {
     return settings;
 }
 
-}  // namespace
-
-bool has_pressure(LoadId id) {
-    return id == LoadId::none || id == LoadId::hold;
+pm::RingSettings ring_of(const plan::LoadPlan& probe, const pm::Arm& arm) {
+    pm::RingSettings settings;
+    settings.rings = static_cast<unsigned>(value_of(probe, "rings"));
+    settings.pages = pages_of(value_of(probe, "size"));
+    settings.block_order = order_of(value_of(probe, "block"));
+    settings.rounds = static_cast<unsigned>(value_of(probe, "rounds"));
+    settings.vfree = arm.vfree;
+    settings.vmalloc_large = arm.variant->vfree_bulk;
+    return settings;
 }
-bool has_probe(LoadId id) {
-    return id == LoadId::idle || id == LoadId::aux || id == LoadId::shm || id == LoadId::mthp;
-}
 
-std::optional<pm::HoldSettings> hold_of(const plan::LoadPlan& pressure) {
-    if (pressure.id != LoadId::hold) return std::nullopt;
+pm::HoldSettings hold_of(const plan::LoadPlan& pressure) {
     constexpr double kPpm = 1e6;
     pm::HoldSettings settings;
     settings.demand = static_cast<double>(value_of(pressure, "demand")) / kPpm;
@@ -100,6 +106,59 @@ std::optional<pm::HoldSettings> hold_of(const plan::LoadPlan& pressure) {
     settings.punch = static_cast<double>(value_of(pressure, "punch")) / kPpm;
     settings.punch_pages = std::max(1U, pages_of(value_of(pressure, "punch_chunk")));
     return settings;
+}
+
+pm::PageoutSettings pageout_of(const plan::LoadPlan& pressure, const pm::Arm& arm) {
+    pm::PageoutSettings settings;
+    settings.workers = static_cast<unsigned>(value_of(pressure, "workers"));
+    settings.pages = pages_of(value_of(pressure, "size"));
+    settings.pause_ns = static_cast<double>(value_of(pressure, "pause"));
+    settings.break_every = arm.break_every;
+    return settings;
+}
+
+std::string_view name_of_load(LoadId id) {
+    const plan::LoadDef* def = plan::find_load(id);
+    return def == nullptr ? "?" : def->name;
+}
+
+}  // namespace
+
+std::string missing_load(const plan::TrialPlan& trial) {
+    constexpr std::array kPressures{LoadId::none, LoadId::hold, LoadId::pageout};
+    constexpr std::array kProbes{LoadId::aux,         LoadId::shm,   LoadId::mthp,
+                                 LoadId::packet_ring, LoadId::timer, LoadId::idle};
+    const auto sentence = [](const char* what, LoadId id, const auto& known) {
+        std::string names;
+        for (const LoadId one : known)
+            names += (names.empty() ? "" : ", ") + std::string(name_of_load(one));
+        return fmt::format(
+            "the model has no {} '{}', expected one of {}: run this experiment in a guest", what,
+            name_of_load(id), names);
+    };
+    if (std::find(kPressures.begin(), kPressures.end(), trial.pressure.id) == kPressures.end())
+        return sentence("pressure", trial.pressure.id, kPressures);
+    if (std::find(kProbes.begin(), kProbes.end(), trial.probe.id) == kProbes.end())
+        return sentence("probe", trial.probe.id, kProbes);
+    return {};
+}
+
+double swap_ratio_of(const plan::LoadPlan& pressure) {
+    // What a compressed page leaves is its random part, and some of the allocator's own waste.
+    constexpr double kWaste = 0.05;
+    constexpr double kHalf = 0.5;  // of each page that `pageout` writes is noise
+    if (pressure.id == LoadId::hold)
+        return 1 - static_cast<double>(value_of(pressure, "compressible")) / 1e6 + kWaste;
+    return pressure.id == LoadId::pageout ? kHalf + kWaste : pm::MachineShape{}.swap_ratio;
+}
+
+std::unique_ptr<pm::Pressure> make_pressure(pm::Engine& engine, const plan::LoadPlan& pressure,
+                                            const pm::Arm& arm, std::uint64_t seed) {
+    if (pressure.id == LoadId::hold)
+        return std::make_unique<pm::Hold>(engine, hold_of(pressure), seed);
+    if (pressure.id == LoadId::pageout)
+        return std::make_unique<pm::Pageout>(engine, pageout_of(pressure, arm), seed);
+    return nullptr;
 }
 
 LoadedProbe::LoadedProbe(pm::Engine& engine, const plan::LoadPlan& probe, const pm::Arm& arm,
@@ -124,6 +183,17 @@ LoadedProbe::LoadedProbe(pm::Engine& engine, const plan::LoadPlan& probe, const 
             owned_ = std::make_unique<pm::ShmProbe>(engine, shm_of(probe, arm), seed);
             probe_ = owned_.get();
             break;
+        case LoadId::packet_ring:
+            as_task(std::make_unique<pm::RingProbe>(0, ring_of(probe, arm), seed));
+            break;
+        case LoadId::timer: {
+            pm::TimerSettings settings;
+            settings.interval_ns = static_cast<double>(value_of(probe, "interval"));
+            settings.duration_ns = static_cast<double>(value_of(probe, "duration"));
+            owned_ = std::make_unique<pm::TimerProbe>(engine, settings, seed);
+            probe_ = owned_.get();
+            break;
+        }
         case LoadId::idle:
             as_task(std::make_unique<Idle>(static_cast<double>(value_of(probe, "duration"))));
             break;

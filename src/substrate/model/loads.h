@@ -5,14 +5,20 @@
 #include <memory>
 
 #include "model/arm.h"
-#include "model/load/hold.h"
+#include "model/load/pressure.h"
 #include "model/load/probe.h"
 #include "plan/trial_plan.h"
 
 namespace mano::substrate::model {
 
-// nullopt: the pressure is `none`.
-std::optional<mano::model::HoldSettings> hold_of(const plan::LoadPlan& pressure);
+// The pressure, its tasks already in the engine; nullptr: it is `none`.
+std::unique_ptr<mano::model::Pressure> make_pressure(mano::model::Engine& engine,
+                                                     const plan::LoadPlan& pressure,
+                                                     const mano::model::Arm& arm,
+                                                     std::uint64_t seed);
+
+// Memory that a page of the pressure takes in compressed swap, in pages.
+double swap_ratio_of(const plan::LoadPlan& pressure);
 
 // The probe, its tasks already in the engine. nullptr: the model has no such probe.
 class LoadedProbe {
@@ -26,7 +32,7 @@ class LoadedProbe {
     mano::model::Probe* probe_ = nullptr;
 };
 
-bool has_pressure(plan::LoadId id);
-bool has_probe(plan::LoadId id);
+// What of the plan the model can't do, as a sentence with the mend; empty: nothing.
+std::string missing_load(const plan::TrialPlan& trial);
 
 }  // namespace mano::substrate::model

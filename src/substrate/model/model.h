@@ -11,6 +11,8 @@
 
 namespace mano::substrate::model {
 
+struct Dump;
+
 constexpr std::string_view kSpecPrefix = "model:";
 
 // "model:7.3+aux=no-reclaim" in a kernel's place: provenance and an id, no image. Code::invalid
@@ -28,7 +30,9 @@ class ModelSubstrate : public Substrate {
                                      const std::function<bool()>& stop) override;
 
   private:
+    void note_dump(const plan::Arm& arm, const Dump& dump);
     Identity identity_;
+    std::vector<std::string> remarks_;
 };
 
 }  // namespace mano::substrate::model

@@ -79,7 +79,7 @@ TEST(ModelSubstrate, ATrialHasAGuestsMetricsTwiceAnIteration) {
 }
 
 TEST(ModelSubstrate, EqualSeedsGiveEqualSamples) {
-    for (const char* probe : {"aux", "shm", "mthp", "idle"}) {
+    for (const char* probe : {"aux", "shm", "mthp", "packet-ring", "idle"}) {
         SCOPED_TRACE(probe);
         const plan::Plan plan = plan_of("hold", probe);
         const auto first = run(plan, 0, 7);
@@ -89,6 +89,20 @@ TEST(ModelSubstrate, EqualSeedsGiveEqualSamples) {
         EXPECT_EQ(first->samples, again->samples);
         EXPECT_NE(first->samples, other->samples);
     }
+}
+
+TEST(ModelSubstrate, TimersRunBesidePagingOut) {
+    const plan::Plan plan = plan_of("pageout", "timer");
+    const auto record = run(plan, 0, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_EQ(record->ending, measure::Ending::goodbye) << record->evidence;
+    std::set<std::string> names;
+    for (const measure::Sample& sample : record->samples)
+        names.insert(sample.metric);
+    EXPECT_TRUE(names.contains("probe.timer.max_ns"));
+    EXPECT_TRUE(names.contains("pressure.paged_out"));
+    // 20 ms of a timer a millisecond: no percentile of that means anything.
+    EXPECT_FALSE(names.contains("probe.timer.p99_ns"));
 }
 
 TEST(ModelSubstrate, SaysWhatItCantDo) {

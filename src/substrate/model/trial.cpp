@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/arrange.h"
 #include "model/load/kernel_load.h"
 #include "substrate/model/loads.h"
 
@@ -26,20 +27,21 @@ constexpr std::uint64_t kStepsBetweenLooks = 4096;  // at the stop
 class Run {
   public:
     Run(const plan::Plan& plan, const plan::TrialPlan& trial, std::uint64_t seed,
-        const pm::Arm& arm, const TrialProgress& progress, const std::function<bool()>& stop)
+        const Rules& rules, const TrialProgress& progress, const std::function<bool()>& stop)
         : trial_(trial),
-          arm_(arm),
+          arm_(rules.arm),
+          dump_(rules.dump),
           progress_(progress),
           stop_(stop),
           rng_(seed),
-          memory_(machine_of(plan.shape, trial, arm), *arm.variant, rng_.split(1).next()),
-          engine_(memory_, arm.costs) {
+          memory_(machine_of(plan.shape, trial, rules), *arm_.variant, rng_.split(1).next()),
+          engine_(memory_, arm_.costs, arm_.preemption) {
         record_.ending = Ending::goodbye;
         state(plan);
     }
 
     Result<measure::TrialRecord> whole() {
-        pm::boot(memory_, {});
+        begin();
         engine_.add(pm::make_background(engine_.machine().cpus() - 1, kBackgroundRate,
                                         rng_.split(2).next()),
                     0);
@@ -56,6 +58,20 @@ class Run {
     }
 
   private:
+    // Memory as it is before anything runs.
+    void begin() {
+        if (!dump_) return pm::boot(memory_, {});
+        Rng rng = rng_.split(5);
+        for (std::size_t zone = 0; zone < dump_->zones.size(); ++zone) {
+            const std::uint64_t lost = pm::arrange(memory_, zone, dump_->zones[zone], rng);
+            if (lost == 0) continue;
+            record_.losses.push_back({"model.dump", lost,
+                                      fmt::format("free pages of zone {} of the dump found no "
+                                                  "place beside the others: they are in use",
+                                                  zone)});
+        }
+    }
+
     void state(const plan::Plan& plan) {
         const auto fact = [&](std::string key, std::string value) {
             record_.facts.push_back({std::move(key), std::move(value)});
@@ -69,6 +85,7 @@ class Run {
             fact(fmt::format("state.mthp.{}kB", bytes / 1024), mode);
         fact("state.lru_gen", engine_.machine().shape().lru_gen ? "0x0001" : "0x0000");
         fact("state.psi", "on");
+        fact("state.preemption", std::string(name_of(arm_.preemption)));
         fact("state.swap", plan.shape.zram_bytes == 0
                                ? std::string("none")
                                : fmt::format("zram {} bytes", plan.shape.zram_bytes));
@@ -93,18 +110,17 @@ class Run {
     }
 
     Status press() {
-        const auto settings = hold_of(trial_.pressure);
-        if (!settings) return {};
+        pressure_ = make_pressure(engine_, trial_.pressure, arm_, rng_.split(4).next());
+        if (pressure_ == nullptr) return {};
         progress_("pressure");
-        hold_.emplace(engine_, *settings, rng_.split(4).next());
         const double limit = trial_.pressure_limit_ns > 0
                                  ? engine_.now() + static_cast<double>(trial_.pressure_limit_ns)
                                  : kHour;
-        MANO_TRY(advance([&] { return hold_->up() || hold_->killed(); }, limit));
-        if (hold_->killed()) {
+        MANO_TRY(advance([&] { return pressure_->up() || pressure_->killed(); }, limit));
+        if (pressure_->killed()) {
             record_.ending = Ending::worker_oom_killed;
             record_.evidence = "a worker of the pressure found no memory at all";
-        } else if (!hold_->up()) {
+        } else if (!pressure_->up()) {
             record_.ending = Ending::pressure_missed;
             record_.evidence = "the pressure wasn't up within its time";
         }
@@ -132,12 +148,9 @@ class Run {
             sample(name, value, iteration, moment);
         for (const plan::CounterPlan& counter : trial_.counters)
             read_tracepoint(counter, iteration, moment);
-        if (!hold_) return;
-        sample("pressure.resident_bytes", static_cast<double>(hold_->resident() * pm::kPageBytes),
-               iteration, moment);
-        sample("pressure.swapped_bytes", static_cast<double>(hold_->swapped() * pm::kPageBytes),
-               iteration, moment);
-        sample("pressure.level_pct", 100 * hold_->level(), iteration, moment);
+        if (pressure_ == nullptr) return;
+        for (const auto& [name, value] : pressure_->figures())
+            sample(name, value, iteration, moment);
     }
 
     void read_tracepoint(const plan::CounterPlan& counter, std::uint32_t iteration, Moment moment) {
@@ -212,73 +225,55 @@ class Run {
 
     const plan::TrialPlan& trial_;
     const pm::Arm& arm_;
+    const std::optional<Dump>& dump_;
     const TrialProgress& progress_;
     const std::function<bool()>& stop_;
     Rng rng_;
     pm::Memory memory_;
     pm::Engine engine_;
-    std::optional<pm::Hold> hold_;
+    std::unique_ptr<pm::Pressure> pressure_;
     measure::TrialRecord record_;
 };
-
-std::string_view name_of_load(plan::LoadId id) {
-    const plan::LoadDef* def = plan::find_load(id);
-    return def == nullptr ? "?" : def->name;
-}
 
 }  // namespace
 
 pm::MachineShape machine_of(const plan::GuestShape& shape, const plan::TrialPlan& trial,
-                            const pm::Arm& arm) {
+                            const Rules& rules) {
     constexpr std::uint64_t kDma32End = std::uint64_t{3} << 18;  // 3 GiB
     const std::uint64_t frames = shape.memory_bytes / pm::kPageBytes;
     const std::uint64_t taken = frames / kFramesAPage + kImagePages;
     const std::uint64_t managed = frames > 2 * taken ? frames - taken : frames / 2;
     pm::MachineShape out;
-    pm::NodeShape node;
-    node.cpus = shape.cpus;
-    node.managed[pm::kDma32] = std::min(managed, kDma32End);
-    node.managed[pm::kNormal] = managed - node.managed[pm::kDma32];
-    out.nodes.push_back(node);
-    // khugepaged runs, and has raised min_free_kbytes, as soon as any size is enabled.
-    out.boot.thp = shape.thp != "never" ||
-                   std::any_of(shape.mthp.begin(), shape.mthp.end(),
-                               [](const auto& size) { return size.second != "never"; });
-    out.lru_gen = arm.lru_gen.value_or(shape.lru_gen.value_or(true));
-    out.swap_pages = shape.zram_bytes / pm::kPageBytes;
-    // What a compressed page leaves is its random part, and some of the allocator's own waste.
-    if (trial.pressure.id == plan::LoadId::hold) {
-        const plan::LoadDef* def = plan::find_load(plan::LoadId::hold);
-        if (const auto place = plan::find_param(*def, "compressible");
-            place && *place < trial.pressure.values.size()) {
-            constexpr double kWaste = 0.05;
-            out.swap_ratio = 1 - static_cast<double>(trial.pressure.values[*place]) / 1e6 + kWaste;
+    if (rules.dump) {
+        out = rules.dump->shape;
+    } else {
+        // Evenly over the nodes; what lies below 4 GiB is the first one's.
+        const unsigned nodes = std::min(rules.arm.nodes, std::max(1U, shape.cpus));
+        for (unsigned i = 0; i < nodes; ++i) {
+            pm::NodeShape node;
+            node.cpus = shape.cpus / nodes + (i < shape.cpus % nodes ? 1 : 0);
+            const std::uint64_t pages = managed / nodes;
+            node.managed[pm::kDma32] = i == 0 ? std::min(pages, kDma32End) : 0;
+            node.managed[pm::kNormal] = pages - node.managed[pm::kDma32];
+            out.nodes.push_back(node);
         }
     }
+    // khugepaged runs, and has raised min_free_kbytes, as soon as any size is enabled.
+    // A dump shows what it was raised to.
+    const bool sizes = std::any_of(shape.mthp.begin(), shape.mthp.end(),
+                                   [](const auto& size) { return size.second != "never"; });
+    out.boot.thp = !rules.dump && (shape.thp != "never" || sizes);
+    out.lru_gen = rules.arm.lru_gen.value_or(shape.lru_gen.value_or(true));
+    out.swap_pages = shape.zram_bytes / pm::kPageBytes;
+    out.swap_ratio = swap_ratio_of(trial.pressure);
     return out;
 }
 
-std::string missing_from_model(const plan::TrialPlan& trial) {
-    if (!has_pressure(trial.pressure.id)) {
-        return fmt::format(
-            "the model has no pressure '{}', expected none or hold: run this "
-            "experiment in a guest",
-            name_of_load(trial.pressure.id));
-    }
-    if (!has_probe(trial.probe.id)) {
-        return fmt::format(
-            "the model has no probe '{}', expected aux, shm, mthp or idle: run this "
-            "experiment in a guest",
-            name_of_load(trial.probe.id));
-    }
-    return {};
-}
-
 Result<measure::TrialRecord> run_trial(const plan::Plan& plan, const plan::TrialPlan& trial,
-                                       std::uint64_t seed, const pm::Arm& arm,
+                                       std::uint64_t seed, const Rules& rules,
                                        const TrialProgress& progress,
                                        const std::function<bool()>& stop) {
-    Run run(plan, trial, seed, arm, progress, stop);
+    Run run(plan, trial, seed, rules, progress, stop);
     return run.whole();
 }
 
