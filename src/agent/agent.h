@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "agent/machine.h"
 #include "agent/probe/figures.h"
 #include "agent/sampler/counters.h"
 #include "agent/sampler/readings.h"
@@ -46,19 +47,31 @@ struct LoadBlock {
     BufferFigures figures;  // of probes that take whole buffers; they have one worker
 };
 
+// Where the three groups control, load and probe lie, and what else a live host differs in from a
+// guest, whose only tenant is the agent.
+struct Place {
+    bool live = false;
+    Path v2 = Path(MANO_CGROUP);  // the folder of their pressure files and cpu.stat; empty: none
+    Path memory = Path(MANO_CGROUP);  // the folder of memory.stat; empty: none
+    std::uint64_t limit = 0;          // bytes that load and probe may hold together; 0: no limit
+    // cgroup v1 counts OOM kills in another file, by the same key.
+    std::string_view events = "memory.events";
+};
+
 // A load's processes, as PID 1 sees them.
 struct Crew {
     LoadBlock* block = nullptr;
     unsigned size = 0;
     unsigned alive = 0;
     pid_t pids[kMaxWorkers] = {};
-    int cgroup_fd = -1;   // cgroup.procs that each joins
-    int kill_signal = 0;  // of the first worker that a signal ended
-    int exit_status = 0;  // of the first worker that ended with another status than 0
+    int cgroup_fds[2] = {-1, -1};  // cgroup.procs that each joins; two where v1 and v2 are mixed
+    int kill_signal = 0;           // of the first worker that a signal ended
+    int exit_status = 0;           // of the first worker that ended with another status than 0
 };
 
 struct Agent {
     wire::Writer log;
+    Place place;
     plan::PlanView plan;
     Readings readings;
     Counters counters;
@@ -74,6 +87,7 @@ struct Agent {
     std::uint64_t late_ns = 0;      // the worst of PID 1's own appointments
     std::uint32_t iteration = 0;    // the present one, or the last
     std::uint64_t faults = 0;       // PID 1's own, from an iteration's first reading to its last
+    int kmsg_fd = -1;  // the kernel's log from the trial's start on; a live host's only
 };
 
 // Waits until `done` says so or `limit_ns` of guest time is over, beating the heart and reaping

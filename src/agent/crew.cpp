@@ -2,6 +2,7 @@
 // The worker processes of pressures and probes: start, go, wait, end. (Interface: agent.h.)
 #include <linux/futex.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t kBeatNs = 50'000'000;
 constexpr std::uint64_t kDrainNs = 5'000'000;  // of an attribution trial's rings
+constexpr int kLiveOomScore = 500;             // at least, of any worker on a live host
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value) {
     return ::syscall(SYS_futex, &word, operation, value, nullptr, nullptr, 0);
@@ -32,6 +34,25 @@ void note(Crew& crew, pid_t pid, int status) {
             crew.exit_status = WEXITSTATUS(status);
         }
     }
+}
+
+// In a new worker.
+void become_worker(const Agent& agent, const Crew& crew, int oom_score_adj) {
+    ::setpgid(0, 0);
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    for (const int fd : crew.cgroup_fds) {
+        if (fd >= 0) [[maybe_unused]]
+            const ssize_t joined = ::write(fd, "0", 1);
+    }
+    if (agent.place.live) {
+        // Nothing of ours outlives the agent, and the host's own processes are the last that the
+        // OOM killer takes.
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (oom_score_adj < kLiveOomScore) oom_score_adj = kLiveOomScore;
+    }
+    write_small("/proc/self/oom_score_adj", Text<16>(oom_score_adj));
 }
 
 }  // namespace
@@ -88,12 +109,7 @@ bool start_crew(Agent& agent, Crew& crew, unsigned size, int oom_score_adj, Work
         cell.adjust = 0;
         const pid_t pid = ::fork();
         if (pid == 0) {
-            ::setpgid(0, 0);
-            sigset_t none;
-            sigemptyset(&none);
-            ::sigprocmask(SIG_SETMASK, &none, nullptr);
-            [[maybe_unused]] const ssize_t joined = ::write(crew.cgroup_fd, "0", 1);
-            write_small("/proc/self/oom_score_adj", Text<16>(oom_score_adj));
+            become_worker(agent, crew, oom_score_adj);
             ::_exit(work(agent, i));
         }
         if (pid < 0) {

@@ -14,6 +14,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "agent/agent.h"
 
@@ -238,9 +239,26 @@ bool make_cgroups(Agent& agent) {
         }
     }
     write_small(MANO_CGROUP "/control/cgroup.procs", "0");
-    agent.pressure.cgroup_fd = ::open(MANO_CGROUP "/load/cgroup.procs", O_WRONLY | O_CLOEXEC);
-    agent.probe.cgroup_fd = ::open(MANO_CGROUP "/probe/cgroup.procs", O_WRONLY | O_CLOEXEC);
+    open_cgroups(agent);
     return true;
+}
+
+Path group_file(const Path& folder, std::string_view group, std::string_view file) {
+    return folder.empty() ? Path() : Path(folder.view(), "/", group, "/", file);
+}
+
+void open_cgroups(Agent& agent) {
+    const auto open_for = [&](Crew& crew, std::string_view group) {
+        const Path* folders[] = {&agent.place.v2, &agent.place.memory};
+        for (std::size_t i = 0; i < std::size(folders); ++i) {
+            // One hierarchy for everything is joined once.
+            if (i > 0 && folders[i]->view() == folders[0]->view()) continue;
+            const Path path = group_file(*folders[i], group, "cgroup.procs");
+            if (!path.empty()) crew.cgroup_fds[i] = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+        }
+    };
+    open_for(agent.pressure, "load");
+    open_for(agent.probe, "probe");
 }
 
 void power_off() {

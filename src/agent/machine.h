@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Makes the guest the machine that the plan describes: mounts, modules, knobs, swap, cgroups; and
-// states what it is. Guest only: a live host is set up by other means.
+// states what it is. On a live host only apply_settings(), open_cgroups() and what states facts are
+// called: groups are made by the substrate, which also has recorded what the settings were.
 #pragma once
 
 #include <cstdint>
@@ -40,9 +41,16 @@ bool apply_settings(Agent& agent);
 bool start_swap(Agent& agent);
 bool make_cgroups(Agent& agent);
 
+// Opens the groups that the crews join, in the agent's Place.
+void open_cgroups(Agent& agent);
+// A file of one of the groups: (place.v2, "probe", "cpu.stat"). Empty when the folder is.
+Path group_file(const Path& folder, std::string_view group, std::string_view file);
+
 // Facts: what the machine is, for equivalence and confounders.
 void state_machine(Agent& agent);
-// Counts of warnings, bugs, OOM kills and hung tasks in the kernel's log, as values.
+// Counts of warnings, bugs, OOM kills and hung tasks in the kernel's log, as values. On a live host
+// from watch_health() on, in a guest from its boot.
+void watch_health(Agent& agent);
 void state_health(Agent& agent);
 
 [[noreturn]] void power_off();

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "agent/agent.h"
+#include "agent/guard.h"
 #include "agent/machine.h"
 #include "agent/pressure/pressure.h"
 #include "agent/probe/probe.h"
@@ -32,11 +33,12 @@ namespace {
 
 using measure::Ending;
 
-Agent agent;  // one for the process; too large for the first stack
+// One for the process; too large for the first stack. Not built at the start, which would touch all
+// of it: that is memory of the machine that it measures.
+constinit Agent agent;
 
-std::string_view read_plan() {
+std::string_view read_plan(int fd) {
     static char bytes[plan::kMaxPlanBytes];
-    const int fd = ::open("/plan", O_RDONLY | O_CLOEXEC);
     std::size_t size = 0;
     while (fd >= 0 && size < sizeof bytes) {
         const ssize_t got = ::read(fd, bytes + size, sizeof bytes - size);
@@ -45,6 +47,19 @@ std::string_view read_plan() {
     }
     if (fd >= 0) ::close(fd);
     return {bytes, size};
+}
+
+bool set_up_guest() {
+    // Modules first: a knob or a swap device may be theirs.
+    return start_cpus(agent) && load_modules(agent) && apply_settings(agent) && start_swap(agent) &&
+           make_cgroups(agent);
+}
+
+// The groups are there, and what the settings were is recorded.
+bool set_up_host() {
+    watch_health(agent);
+    open_cgroups(agent);
+    return apply_settings(agent);
 }
 
 bool set_up() {
@@ -61,21 +76,19 @@ bool set_up() {
     sigemptyset(&child_ends);
     sigaddset(&child_ends, SIGCHLD);
     ::sigprocmask(SIG_BLOCK, &child_ends, nullptr);
-    // Modules first: a knob or a swap device may be theirs.
-    if (!start_cpus(agent) || !load_modules(agent) || !apply_settings(agent) || !start_swap(agent))
-        return false;
-    if (!make_cgroups(agent)) return false;
-    agent.readings.open();
+    if (agent.place.live ? !set_up_host() : !set_up_guest()) return false;
+    agent.readings.open(agent.place, agent.log);
     agent.counters.open(agent.plan, agent.log);
     if (agent.plan.traced) agent.tracer.open(agent.log);
     state_machine(agent);
-    // What is touched from here on stays; what never is (the workers' tables) costs nothing.
-    ::mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+    // What is touched from here on stays; what never is (the workers' tables) costs nothing. Where
+    // a user may lock but little, what is to come must not be refused for that.
+    ::mlockall(MCL_CURRENT | MCL_ONFAULT | (agent.place.live ? 0 : MCL_FUTURE));
     return true;
 }
 
-const char* probe_memory_events() {
-    return MANO_CGROUP "/probe/memory.events";
+Path probe_memory_events() {
+    return group_file(agent.place.memory, "probe", agent.place.events);
 }
 
 bool probe_ended_badly() {
@@ -120,7 +133,7 @@ bool probe_went_well(const Probe& probe) {
         static char buffer[1024];
         bool found = false;
         const std::uint64_t kills =
-            number_after(read_small(probe_memory_events(), buffer).text, "oom_kill", found);
+            number_after(read_small(probe_memory_events().c_str(), buffer).text, "oom_kill", found);
         const bool by_oom = agent.probe.kill_signal == SIGKILL && kills > 0;
         end_trial(agent, by_oom ? Ending::probe_oom_killed : Ending::probe_failed,
                   Text<96>(by_oom ? "the OOM killer ended the probe" : "the probe ended",
@@ -201,8 +214,8 @@ bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t i
     if (!ended) {
         end_crew(agent, agent.probe);
         end_trial(agent, Ending::probe_failed,
-                  Text<96>("the probe didn't end within ", agent.plan.probe_limit_ns / 1'000'000,
-                           " ms of guest time"));
+                  Text<128>("the probe didn't end within ", agent.plan.probe_limit_ns / 1'000'000,
+                            " ms of its time (run.probe_limit)"));
         return false;
     }
     // A worker that was killed has told nothing of itself, or only of its beginning. One that was
@@ -253,8 +266,8 @@ void run_trial(const Pressure& pressure, const Probe& probe) {
     pressure.stop(agent);
 }
 
-void live() {
-    const std::string_view bytes = read_plan();
+void live(int plan_fd) {
+    const std::string_view bytes = read_plan(plan_fd);
     if (!plan::decode(bytes, agent.plan)) {
         end_trial(agent, Ending::harness_fault, "the plan in the image is damaged");
         return;
@@ -276,25 +289,33 @@ void live() {
     state_health(agent);
 }
 
+// The whole record, from hello to goodbye.
+void tell(int plan_fd) {
+    agent.log.hello("manometer-agent " MANO_VERSION);
+    live(plan_fd);
+    agent.log.phase(wire::Phase::done);
+    agent.log.goodbye();
+}
+
 }  // namespace
+
+bool run_on_host(const Place& place, std::span<std::byte> memory, int plan_fd) {
+    agent.place = place;
+    if (!agent.log.start(memory)) return false;
+    tell(plan_fd);
+    return true;
+}
+
 }  // namespace mano::agent
 
-int main() {
+int main(int argc, char** argv) {
     using namespace mano::agent;  // NOLINT(google-build-using-namespace)
-    if (::getpid() != 1) {
-        static constexpr char kText[] =
-            "manometer-agent runs as PID 1 of a guest; use: manometer run EXPERIMENT -k KERNEL\n";
-        [[maybe_unused]] const ssize_t done = ::write(2, kText, sizeof kText - 1);
-        return 1;
-    }
+    if (::getpid() != 1) return guard_main(argc, argv);
     mount_filesystems();
     listen_to_console();
     const std::span<std::byte> memory = map_log();
     if (!agent.log.start(memory)) power_off();  // the host sees a guest that never said hello
-    agent.log.hello("manometer-agent " MANO_VERSION);
-    live();
-    agent.log.phase(mano::wire::Phase::done);
-    agent.log.goodbye();
+    tell(::open("/plan", O_RDONLY | O_CLOEXEC));
     // The host has all and ends the guest. A power-off would print on the console, and how much of
     // it the host still sees is chance.
     while (true)

@@ -47,6 +47,24 @@ void state_swap(Agent& agent) {
         agent.log.fact("state.swap", "none");
         return;
     }
+    if (agent.plan.zram_bytes == 0) {
+        // A live host's own, whatever it is: "/dev/zram0 partition 524284 0 100", used and priority
+        // left out.
+        Text<128> areas;
+        std::string_view rest = swaps.text.substr(line + 1);
+        for (unsigned word = 0; word < 3 && !rest.empty(); ++word) {
+            const std::size_t end = rest.find_first_of(" \t\n");
+            areas.add(word == 0 ? "" : " ").add(rest.substr(0, end));
+            const std::size_t next =
+                end == std::string_view::npos ? end : rest.find_first_not_of(" \t", end);
+            rest = next == std::string_view::npos ? std::string_view() : rest.substr(next);
+        }
+        areas.add(" KiB");
+        if (rest.find('\n') != std::string_view::npos) areas.add(" and more");
+        agent.log.fact("state.swap", areas);
+        fact_from(agent, "state.zram.compressor", "/sys/block/zram0/comp_algorithm", true);
+        return;
+    }
     // An area's size is a page less than the device's.
     agent.log.fact("state.swap", Text<64>("zram ", agent.plan.zram_bytes, " bytes"));
     fact_from(agent, "state.zram.compressor", "/sys/block/zram0/comp_algorithm", true);
@@ -102,9 +120,19 @@ void state_machine(Agent& agent) {
     }
 }
 
+void watch_health(Agent& agent) {
+    agent.kmsg_fd = ::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    // Behind what is there already.
+    if (agent.kmsg_fd >= 0) ::lseek(agent.kmsg_fd, 0, SEEK_END);
+}
+
 void state_health(Agent& agent) {
-    const int fd = ::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return;
+    const int fd =
+        agent.place.live ? agent.kmsg_fd : ::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        if (agent.place.live) agent.log.loss("kmsg", 1, "/dev/kmsg can't be read: it takes root");
+        return;
+    }
     struct Sign {
         std::string_view metric;
         std::string_view text;

@@ -14,12 +14,12 @@ namespace mano::agent {
 template <std::size_t N>
 class Text {
   public:
-    Text() = default;
+    constexpr Text() = default;
     template <typename... Parts>
-    explicit Text(const Parts&... parts) {
+    constexpr explicit Text(const Parts&... parts) {
         (add(parts), ...);
     }
-    Text& add(std::string_view part) {
+    constexpr Text& add(std::string_view part) {
         for (const char c : part) {
             if (size_ + 1 < N)
                 data_[size_++] = c;

@@ -21,25 +21,16 @@ struct Verb {
 
 // Every verb of the program, in the order in which a newcomer needs them.
 constexpr std::array kVerbs{
-    Verb{"doctor", add_doctor},
-    Verb{"experiments", add_experiments},
-    Verb{"describe", add_describe},
-    Verb{"kernel", add_kernel},
-    Verb{"plan", add_plan},
-    Verb{"run", add_run},
-    Verb{"list", add_list},
-    Verb{"show", add_show},
-    Verb{"compare", add_compare},
-    Verb{"why", add_why},
-    Verb{"aa", add_aa},
-    Verb{"export", add_export},
-    Verb{"import", add_import},
-    Verb{"report", add_report},
-    Verb{"history", add_history},
-    Verb{"remove", add_remove},
-    Verb{"reproduce", add_reproduce},
-    Verb{"man", add_man},
-    Verb{"completion", add_completion},
+    Verb{"doctor", add_doctor},     Verb{"experiments", add_experiments},
+    Verb{"describe", add_describe}, Verb{"kernel", add_kernel},
+    Verb{"plan", add_plan},         Verb{"run", add_run},
+    Verb{"list", add_list},         Verb{"show", add_show},
+    Verb{"compare", add_compare},   Verb{"why", add_why},
+    Verb{"watch", add_watch},       Verb{"aa", add_aa},
+    Verb{"export", add_export},     Verb{"import", add_import},
+    Verb{"report", add_report},     Verb{"history", add_history},
+    Verb{"remove", add_remove},     Verb{"reproduce", add_reproduce},
+    Verb{"man", add_man},           Verb{"completion", add_completion},
 };
 
 constexpr std::string_view kAbout =
@@ -198,6 +189,8 @@ constexpr std::array kShown{
     Shown{"metric", "GLOB"},
     Shown{"output", "FILE"},
     Shown{"experiment", "NAME"},
+    Shown{"interval", "TIME"},
+    Shown{"count", "N"},
 };
 
 void show_value(CLI::Option& option) {

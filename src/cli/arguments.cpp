@@ -63,12 +63,17 @@ Status set_arm_key(plan::Arm& arm, std::string_view key, std::string_view value)
         }
         arm.settings.push_back(
             {"/sys/kernel/mm/transparent_hugepage/enabled", std::string(value), true});
+    } else if (key == "lru_gen") {
+        if (value != "y" && value != "n") {
+            return fail(Code::invalid, "'lru_gen={}', expected y or n", value);
+        }
+        arm.settings.push_back({"/sys/kernel/mm/lru_gen/enabled", std::string(value), true});
     } else {
-        const std::vector<std::string_view> keys{"kernel", "cmdline", "thp", "sysctl.vm.NAME",
-                                                 "probe.NAME"};
+        const std::vector<std::string_view> keys{"kernel",  "cmdline",        "thp",
+                                                 "lru_gen", "sysctl.vm.NAME", "probe.NAME"};
         const std::string nearest = measure::nearest_name(key, keys);
         return fail(Code::invalid,
-                    "'{}' is no key of an arm, expected kernel, cmdline, thp, "
+                    "'{}' is no key of an arm, expected kernel, cmdline, thp, lru_gen, "
                     "sysctl.NAME or probe.PARAMETER{}",
                     key, nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
     }
@@ -77,14 +82,34 @@ Status set_arm_key(plan::Arm& arm, std::string_view key, std::string_view value)
 
 }  // namespace
 
+Result<plan::Arm> parse_live_arm(std::string_view text, std::string_view kernel_spec) {
+    plan::Arm base;
+    base.kernel_spec = kernel_spec;
+    if (text.find('=') != std::string_view::npos) {
+        MANO_ASSIGN(plan::Arm arm, parse_arm_option(text, base));
+        return arm;
+    }
+    if (!is_plain_name(text)) {
+        return fail(Code::invalid,
+                    "--arm '{}': expected NAME, or NAME='KEY=VALUE ...' such as "
+                    "calm='sysctl.vm.swappiness=10'",
+                    text.substr(0, 100));
+    }
+    base.name = text;
+    return base;
+}
+
 std::string arm_name_of(std::string_view spec) {
     constexpr std::string_view kDebian = "debian:";
     constexpr std::string_view kModel = "model:";
+    constexpr std::string_view kLive = "live:";
     std::string_view part = spec;
     if (part.starts_with(kDebian)) {
         part.remove_prefix(kDebian.size());
     } else if (part.starts_with(kModel)) {
         part.remove_prefix(kModel.size());
+    } else if (part.starts_with(kLive)) {
+        part.remove_prefix(kLive.size());
     } else if (part.find('/') != std::string_view::npos) {
         for (const std::string_view option : {",modules=", ",config="})
             part = part.substr(0, part.find(option));

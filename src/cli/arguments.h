@@ -20,9 +20,12 @@ namespace mano::cli {
 Result<plan::Arm> parse_kernel_option(std::string_view text);
 // "debian:7.1" → "7.1", "../boot/bzImage,modules=DIR" → "bzImage".
 std::string arm_name_of(std::string_view spec);
-// "NAME=KEY=VALUE KEY=VALUE …" with the keys kernel, cmdline, sysctl.NAME and thp. Without a
+// "NAME=KEY=VALUE KEY=VALUE …" with the keys kernel, cmdline, sysctl.NAME, thp, lru_gen. Without a
 // kernel, `base` gives it (the first -k).
 Result<plan::Arm> parse_arm_option(std::string_view text, const std::optional<plan::Arm>& base);
+
+// On a live host, which runs one kernel: "NAME", or as parse_arm_option().
+Result<plan::Arm> parse_live_arm(std::string_view text, std::string_view kernel_spec);
 
 // A whole number from `least` to `most`.
 Result<std::uint64_t> parse_count(std::string_view option, std::string_view text,

@@ -14,6 +14,7 @@
 #include "measure/metric.h"
 #include "stats/power.h"
 #include "substrate/guest/guest.h"
+#include "substrate/live/host.h"
 #include "substrate/model/model.h"
 
 namespace mano::cli {
@@ -21,13 +22,38 @@ namespace {
 
 constexpr std::uint64_t kMaxSeed = std::uint64_t{1} << 62;
 
+// A live host runs the kernel that it runs.
+Status add_live_arms(const RunOptions& options, std::vector<plan::Arm>& arms) {
+    const std::string spec = substrate::live::host_kernel().provenance.spec;
+    if (!options.kernels.empty()) {
+        return fail(Code::invalid,
+                    "-k {}: a live host runs the kernel that was booted, which is {}: leave -k "
+                    "out. To compare kernels, run the same experiment once on each boot, with "
+                    "--arm NAME, and then: manometer compare RUNSET RUNSET",
+                    options.kernels.front().substr(0, 100), spec);
+    }
+    for (const std::string& text : options.arms) {
+        MANO_ASSIGN(plan::Arm arm, parse_live_arm(text, spec));
+        arms.push_back(std::move(arm));
+    }
+    if (arms.empty()) {
+        plan::Arm arm;
+        arm.name = arm_name_of(spec);
+        arm.kernel_spec = spec;
+        arms.push_back(std::move(arm));
+    }
+    return {};
+}
+
 Result<std::vector<plan::Arm>> parse_arms(const RunOptions& options) {
     std::vector<plan::Arm> arms;
+    const bool live = options.substrate == "live";
+    if (live) MANO_TRY(add_live_arms(options, arms));
     for (const std::string& text : options.kernels) {
         MANO_ASSIGN(plan::Arm arm, parse_kernel_option(text));
         arms.push_back(std::move(arm));
     }
-    for (const std::string& text : options.arms) {
+    for (const std::string& text : live ? std::vector<std::string>() : options.arms) {
         const auto base = arms.empty() ? std::nullopt : std::optional(arms.front());
         MANO_ASSIGN(plan::Arm arm, parse_arm_option(text, base));
         arms.push_back(std::move(arm));
@@ -35,9 +61,11 @@ Result<std::vector<plan::Arm>> parse_arms(const RunOptions& options) {
     for (std::size_t i = 0; i < arms.size(); ++i) {
         for (std::size_t other = 0; other < i; ++other) {
             if (arms[i].name != arms[other].name) continue;
-            return fail(Code::invalid,
-                        "two arms are named '{}', expected different names: -k a={} -k b={}",
-                        arms[i].name, arms[other].kernel_spec, arms[i].kernel_spec);
+            return fail(Code::invalid, "two arms are named '{}', expected different names: {}",
+                        arms[i].name,
+                        live ? std::string("--arm a --arm b='sysctl.vm.swappiness=10'")
+                             : fmt::format("-k a={} -k b={}", arms[other].kernel_spec,
+                                           arms[i].kernel_spec));
         }
     }
     return arms;
@@ -199,14 +227,16 @@ Status plan_attribution(const RunOptions& options, plan::Plan& plan) {
     return {};
 }
 
-// An arm that sets huge pages itself is meant to differ in them.
+// An arm that sets huge pages or lru_gen itself is meant to differ in them.
 void expect_arm_differences(plan::Plan& plan) {
     for (const plan::Arm& arm : plan.arms) {
         for (const plan::Setting& setting : arm.settings) {
-            if (!setting.path.ends_with("/transparent_hugepage/enabled")) continue;
+            const bool thp = setting.path.ends_with("/transparent_hugepage/enabled");
+            if (!thp && !setting.path.ends_with("/lru_gen/enabled")) continue;
+            const std::string fact = thp ? "state.thp" : "state.lru_gen";
             auto& expected = plan.expected_differences;
-            if (std::find(expected.begin(), expected.end(), "state.thp") == expected.end()) {
-                expected.emplace_back("state.thp");
+            if (std::find(expected.begin(), expected.end(), fact) == expected.end()) {
+                expected.push_back(fact);
             }
         }
     }
@@ -226,7 +256,7 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
     app.add_option("--arm", options.arms,
                    "an arm with settings of its own: NAME='KEY=VALUE ...', keys kernel=SPEC (left "
                    "out: the base's), cmdline=WORD, sysctl.vm.swappiness=10, thp=madvise, "
-                   "probe.PARAMETER=VALUE")
+                   "lru_gen=y, probe.PARAMETER=VALUE; on a live host also a NAME alone")
         ->allow_extra_args(false);
     app.add_flag("--placebo", options.placebo,
                  "one arm more: the base built once more in another layout, which shows how far "
@@ -256,8 +286,12 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
                  "deterministic guests that count instructions: equal seeds give equal values");
     app.add_option("--accel", options.accel, "auto, kvm or tcg");
     app.add_option("--substrate", options.substrate,
-                   "where trials run: guest (a kernel in QEMU) or model (a simulation of the page "
+                   "where trials run: guest (a kernel in QEMU), live (this very machine: its "
+                   "kernel, and settings as arms), or model (a simulation of the page "
                    "allocator; needs no kernel: -k model:7.3+aux=no-reclaim)");
+    app.add_flag("--yes-this-host", options.yes_this_host,
+                 "with --substrate live: pressures, and probes that load the machine, may run on "
+                 "this very host, within the memory of guest.memory");
     app.add_option("--timeout", options.timeout, "host time that one trial may take: 5min");
     app.add_option("--add", options.add, "a file for the guest's /bin; a program must be static")
         ->allow_extra_args(false);
@@ -299,11 +333,20 @@ Status expand_ranges(RunOptions& options, const kernels::Options& how) {
 
 Result<Planned> make_plan(const RunOptions& options, const std::vector<std::string>& command) {
     MANO_ASSIGN(const std::string substrate,
-                choose("--substrate", options.substrate, {"guest", "model"}));
-    if (substrate == "model" && options.exact) {
+                choose("--substrate", options.substrate, {"guest", "live", "model"}));
+    if (substrate != "guest" && options.exact) {
+        return fail(Code::invalid, "--exact is a mode of guests{}: leave it out",
+                    substrate == "model" ? "; the model gives equal values for equal seeds anyway"
+                                         : "; a live host's clock is the world's");
+    }
+    if (substrate != "live" && options.yes_this_host) {
         return fail(Code::invalid,
-                    "--exact is a mode of guests; the model gives equal values for equal seeds "
-                    "anyway: leave it out");
+                    "--yes-this-host: nothing is done to this host by {}; leave it "
+                    "out, or say --substrate live",
+                    substrate == "guest" ? "guests" : "the model");
+    }
+    if (substrate == "live" && options.accel != "auto") {
+        return fail(Code::invalid, "--accel {}: is about guests; leave it out", options.accel);
     }
     if (options.experiment.empty()) {
         return fail(Code::invalid,
@@ -314,6 +357,8 @@ Result<Planned> make_plan(const RunOptions& options, const std::vector<std::stri
     MANO_ASSIGN(planned.experiment, load_experiment(options.experiment));
     MANO_ASSIGN(experiment::PlanOptions wanted, plan_options(options));
     wanted.substrate = substrate;
+    wanted.loads_host = options.yes_this_host;
+    wanted.host_cpus = substrate::live::online_cpus();
     const auto is_blank = [](const std::string& word) {
         return word.find_first_not_of(" \t\n") == std::string::npos;
     };
@@ -335,6 +380,7 @@ Result<kernels::Kernel> resolve_spec(const std::string& substrate, const std::st
                                      const kernels::Options& options) {
     namespace model = substrate::model;
     if (substrate == "model") return model::kernel_of(spec);
+    if (substrate == "live") return substrate::live::kernel_of(spec);
     if (spec.starts_with(model::kSpecPrefix)) {
         return fail(Code::invalid, "{} is an arm of the model, expected --substrate model with it",
                     spec.substr(0, 100));
@@ -381,12 +427,18 @@ std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
         words.push_back(option);
         words.push_back(value);
     };
+    const bool live = plan.substrate == "live";
     for (const plan::Arm& arm : plan.arms) {
         if (options.placebo && arm.placebo && arm.name == "placebo") continue;
         const auto given =
             std::find_if(options.arms.begin(), options.arms.end(),
                          [&](const std::string& text) { return text.starts_with(arm.name + "="); });
-        std::string keys = "kernel=" + arm.kernel_spec;
+        // A live host's kernel is the one that was booted.
+        std::string keys = live ? "" : "kernel=" + arm.kernel_spec;
+        if (live && given == options.arms.end()) {
+            add("--arm", arm.name);
+            continue;
+        }
         if (given == options.arms.end() && !arm.params.empty()) {
             for (const plan::ArmParam& param : arm.params)
                 keys += " " + param.name + "=" + param.text;
@@ -401,7 +453,8 @@ std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
         for (std::size_t at = 0; at < rest.size();) {
             const std::size_t end = std::min(rest.find(' ', at), rest.size());
             const std::string word = rest.substr(at, end - at);
-            if (!word.empty() && !word.starts_with("kernel=")) keys += " " + word;
+            if (!word.empty() && !word.starts_with("kernel="))
+                keys += (keys.empty() ? "" : " ") + word;
             at = end + 1;
         }
         add("--arm", arm.name + "=" + keys);
@@ -409,6 +462,7 @@ std::string reproduce_line(const RunOptions& options, const plan::Plan& plan,
     if (options.placebo) words.emplace_back("--placebo");
     if (plan.exact) words.emplace_back("--exact");
     if (plan.substrate != "guest") add("--substrate", plan.substrate);
+    if (options.yes_this_host) words.emplace_back("--yes-this-host");
     if (plan.looks.empty()) {
         add("--trials", std::to_string(plan.trials_per_cell));
     } else {

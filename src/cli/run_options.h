@@ -29,6 +29,7 @@ struct RunOptions {
     std::vector<std::string> add;
     bool exact = false;
     bool placebo = false;
+    bool yes_this_host = false;
 };
 
 // Declares them on `app`; `options` must live as long as it.

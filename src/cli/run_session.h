@@ -21,6 +21,7 @@ struct RunVerbOptions {
     bool force = false;
     bool quiet = false;
     bool sensitivity = false;
+    bool dry_run = false;
 };
 
 // Prints what came out of a whole run set, and gives the exit code.

@@ -49,6 +49,7 @@ void add_reproduce(CLI::App& app, const Chosen& chosen);
 void add_remove(CLI::App& app, const Chosen& chosen);
 void add_run(CLI::App& app, const Chosen& chosen);
 void add_show(CLI::App& app, const Chosen& chosen);
+void add_watch(CLI::App& app, const Chosen& chosen);
 void add_why(CLI::App& app, const Chosen& chosen);
 
 }  // namespace mano::cli

@@ -19,6 +19,7 @@
 #include "stats/power.h"
 #include "store/store.h"
 #include "substrate/guest/guest.h"
+#include "substrate/live/live.h"
 #include "substrate/model/model.h"
 
 namespace mano::cli {
@@ -210,16 +211,21 @@ std::string to_text(const Planned& planned, const std::vector<ArmKernel>& kernel
                     const Outlook& outlook, const std::string& pairs, unsigned jobs) {
     const plan::Plan& plan = planned.plan;
     std::string text = fmt::format("{}: {}\n", plan.experiment, planned.experiment.title);
-    text += fmt::format(
-        "{}: {} CPU{}, {}, {}{}\n", plan.substrate, plan.shape.cpus,
-        plan.shape.cpus == 1 ? "" : "s", show_bytes(plan.shape.memory_bytes),
-        plan.shape.zram_bytes == 0 ? "no swap" : "zram " + show_bytes(plan.shape.zram_bytes),
-        plan.exact ? ", exact" : "");
+    const bool live = plan.substrate == "live";
+    if (live) text += fmt::format("live: this host, {} CPUs\n", plan.shape.cpus);
+    text +=
+        live ? std::string()
+             : fmt::format("{}: {} CPU{}, {}, {}{}\n", plan.substrate, plan.shape.cpus,
+                           plan.shape.cpus == 1 ? "" : "s", show_bytes(plan.shape.memory_bytes),
+                           plan.shape.zram_bytes == 0 ? "no swap"
+                                                      : "zram " + show_bytes(plan.shape.zram_bytes),
+                           plan.exact ? ", exact" : "");
     for (std::size_t i = 0; i < plan.arms.size(); ++i) {
         const plan::Arm& arm = plan.arms[i];
         text +=
             fmt::format("arm {}{}: {}, {}\n", arm.name, i == 0 ? " (base)" : "", arm.kernel_spec,
                         plan.substrate == "model" ? std::string("simulated")
+                        : live                    ? std::string("running here")
                         : kernels[i].kernel ? "cached: " + kernels[i].kernel->provenance.release
                                             : "not cached: " + kernels[i].problem);
     }
@@ -297,8 +303,11 @@ Result<int> show_plan(Options options, const Call& call) {
     }
     const substrate::guest::GuestSubstrate guests({});
     const substrate::model::ModelSubstrate models;
-    const substrate::Substrate& where =
-        model ? static_cast<const substrate::Substrate&>(models) : guests;
+    const substrate::live::LiveSubstrate live({});
+    const substrate::Substrate& where = model ? static_cast<const substrate::Substrate&>(models)
+                                        : plan.substrate == "live"
+                                            ? static_cast<const substrate::Substrate&>(live)
+                                            : guests;
     const unsigned jobs = where.jobs(plan, static_cast<unsigned>(wanted)).first;
     const Time time = estimate_time(plan, store_path(options.store), jobs);
     Outlook outlook;

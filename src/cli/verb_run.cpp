@@ -18,6 +18,7 @@
 #include "cli/verb.h"
 #include "runner/runner.h"
 #include "substrate/guest/guest.h"
+#include "substrate/live/live.h"
 #include "substrate/model/model.h"
 
 namespace mano::cli {
@@ -33,10 +34,12 @@ struct Session {
     store::Store store;
     Progress progress;
     substrate::guest::GuestSubstrate guests;
+    substrate::live::LiveSubstrate live;
     substrate::model::ModelSubstrate model = {};
 
     substrate::Substrate& where(const plan::Plan& plan) {
         if (plan.substrate == "model") return model;
+        if (plan.substrate == "live") return live;
         return guests;
     }
 };
@@ -260,7 +263,7 @@ Status check_resume(const Options& options, const Call& call) {
     if (!more) return {};
     return fail(Code::invalid,
                 "--resume {}: the plan of a run set is fixed, expected only --store, "
-                "--jobs, --force, --format and --quiet beside it",
+                "--jobs, --force, --format, --yes-this-host and --quiet beside it",
                 options.resume);
 }
 
@@ -276,12 +279,29 @@ Result<int> with_session(const Options& options, const Finish& finish,
                     jobs,
                     std::move(store),
                     Progress(options.quiet),
-                    substrate::guest::GuestSubstrate(std::move(guests))};
+                    substrate::guest::GuestSubstrate(std::move(guests)),
+                    substrate::live::LiveSubstrate({.yes_this_host = options.run.yes_this_host})};
     session.guests.show_progress(
         [&session](std::string_view what, std::uint64_t done, std::uint64_t total) {
             session.progress.download(what, done, total);
         });
     return work(session);
+}
+
+// --dry-run: what a live run would do to this host.
+Result<int> show_intentions(const Options& options, const plan::Plan& plan) {
+    if (plan.substrate != "live") {
+        return fail(Code::invalid,
+                    "--dry-run: says what a run would change on this host, and only --substrate "
+                    "live changes anything; what would run is said by: manometer plan");
+    }
+    substrate::live::LiveSubstrate live({.yes_this_host = options.run.yes_this_host});
+    MANO_ASSIGN(const std::vector<std::string> lines, live.intentions(plan));
+    std::string text;
+    for (const std::string& line : lines)
+        text += printable(line) + "\n";
+    MANO_TRY(print(text));
+    return 0;
 }
 
 Result<int> run(const Options& options, const Call& call) {
@@ -309,9 +329,13 @@ Result<int> run(const Options& options, const Call& call) {
         Progress progress(options.quiet);
         MANO_TRY(expand_ranges(words.run, kernel_options(progress)));
         MANO_ASSIGN(Planned planned, make_plan(words.run, call.after_dashes));
+        if (options.dry_run) return show_intentions(options, planned.plan);
         return run_plan(words, std::move(planned), call.after_dashes, finish);
     }
     MANO_TRY(check_resume(options, call));
+    if (options.dry_run) {
+        return fail(Code::invalid, "--dry-run: is for a run that hasn't begun, not for --resume");
+    }
     return with_session(options, finish, [](Session& session) { return resume(session); });
 }
 
@@ -332,6 +356,7 @@ constexpr std::string_view kFooter =
     "  manometer run aux-alloc --substrate model --sensitivity    and which costs decide it\n"
     "  manometer run shm-churn -k debian:6.1..7.3 --exact        (then: manometer history "
     "shm-churn)\n"
+    "  manometer run command --substrate live -- make -j4          on this machine (docs/live.md)\n"
     "  manometer run --resume last\n"
     "\nExit codes: 0 no regression; 1 usage; 2 this machine lacks something; 3 no answer; 4\n"
     "regression found; 130 stopped by Ctrl-C (128 plus the signal).\n";
@@ -360,6 +385,8 @@ void add_run(CLI::App& app, const Chosen& chosen) {
     verb->add_flag("--sensitivity", options->sensitivity,
                    "of the model: the verdicts once more with each cost halved and doubled");
     verb->add_flag("--quiet", options->quiet, "no progress");
+    verb->add_flag("--dry-run", options->dry_run,
+                   "with --substrate live: only say what would be made, set and put back here");
     verb->footer(std::string(kFooter));
     verb->callback([options, chosen] {
         *chosen = [options](const Call& call) { return run(*options, call); };

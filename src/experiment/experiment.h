@@ -70,8 +70,10 @@ struct PlanOptions {
     plan::Accel accel = plan::Accel::automatic;
     std::optional<std::uint64_t> wall_limit_ns;
     std::vector<std::string> added_files;
-    std::string substrate = "guest";  // or "model"
+    std::string substrate = "guest";  // or "model", "live"
     std::string command;              // for the probe `command`: after --
+    bool loads_host = false;          // live: pressures and loading probes are wanted
+    std::uint32_t host_cpus = 1;      // live: of this machine
 };
 
 // Checks the options against the schema (same messages as parse, naming --set) and lays out trials.

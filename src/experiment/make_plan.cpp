@@ -232,6 +232,76 @@ Status check_added_files(const std::vector<std::string>& files) {
     return {};
 }
 
+bool is_calm(const Plan& plan) {
+    return std::all_of(plan.cases.begin(), plan.cases.end(), [](const Case& one) {
+        return one.trial.probe.id == plan::LoadId::idle ||
+               one.trial.probe.id == plan::LoadId::command;
+    });
+}
+
+// On a live host [guest] says nothing but how much memory the loads may have together: the machine
+// is what it is, and a setting is made only where the user names it. A probe that loads nothing
+// runs without the experiment's pressure unless loads are wanted.
+Status settle_on_host(const Experiment& experiment, const PlanOptions& options, Plan& plan) {
+    if (plan.substrate != "live") return {};
+    plan::GuestShape shape;
+    shape.memory_bytes = options.loads_host ? plan.shape.memory_bytes : 0;
+    shape.cpus = options.host_cpus;
+    shape.thp.clear();
+    shape.thp_defrag.clear();
+    plan.shape = std::move(shape);
+    for (Case& one : plan.cases)
+        one.trial.settings.clear();
+    for (const auto& [name, text] : options.set) {
+        const bool guests_alone = name == "guest.cpus" || name.starts_with("guest.zram");
+        if (guests_alone) {
+            return fail(Code::invalid,
+                        "--set {}={}: a live host has the CPUs and the swap that it has; leave it "
+                        "out",
+                        name, text.substr(0, 64));
+        }
+        if (name.starts_with("pressure.") && !options.loads_host) {
+            return fail(Code::invalid,
+                        "--set {}={}: a pressure takes memory of this very host: say "
+                        "--yes-this-host if you mean it",
+                        name.substr(0, 64), text.substr(0, 64));
+        }
+    }
+    if (!options.loads_host && !is_calm(plan)) {
+        return fail(Code::invalid,
+                    "the probe of {} loads the machine, which is this very host: say "
+                    "--yes-this-host if you mean it, or use guests (--substrate guest)",
+                    experiment.name);
+    }
+    const bool swept =
+        experiment.sweep && experiment.sweep->starts_with("pressure.") && plan.cases.size() > 1;
+    if (options.loads_host || swept) return {};
+    const plan::LoadDef* none = plan::find_load(plan::LoadId::none);
+    for (Case& one : plan.cases)
+        one.trial.pressure = default_load(*none);
+    return {};
+}
+
+// A setting that the user named and that can't be made is no trial.
+void require_settings(Plan& plan) {
+    if (plan.substrate != "live") return;
+    for (Case& one : plan.cases) {
+        for (plan::Setting& setting : one.trial.settings)
+            setting.required = true;
+    }
+}
+
+Status check_live_command(const PlanOptions& options, const Plan& plan) {
+    if (plan.substrate != "live" || !options.command.empty()) return {};
+    for (const Case& one : plan.cases) {
+        if (one.trial.probe.id != plan::LoadId::command) continue;
+        return fail(Code::invalid,
+                    "no command given: on a live host only what stands after -- is run, never what "
+                    "an experiment's file says; expected -- PROGRAM ARGUMENTS at the end");
+    }
+    return {};
+}
+
 // Seeds of one run stay in a row; it must not run over the end.
 Status check_size(const Plan& plan) {
     const std::uint64_t trials =
@@ -279,6 +349,8 @@ Result<Plan> make_plan(const Experiment& experiment, const PlanOptions& options)
 
     std::uint32_t trials = experiment.default_trials;
     MANO_TRY(pick_cases(experiment, options.cases, plan));
+    MANO_TRY(settle_on_host(experiment, options, plan));
+    MANO_TRY(check_live_command(options, plan));
     for (const auto& [name, text] : options.set) {
         const Status done = set_parameter(experiment, name, text, plan, trials);
         if (!done) {
@@ -307,6 +379,7 @@ Result<Plan> make_plan(const Experiment& experiment, const PlanOptions& options)
     plan.added_files = options.added_files;
     MANO_TRY(set_arm_params(experiment, plan, trials));
     MANO_TRY(check_cases(plan, trials));
+    require_settings(plan);
     MANO_TRY(check_size(plan));
     lay_out_trials(plan);
     return plan;

@@ -498,14 +498,15 @@ void finish_settings(Draft draft) {
         put(settings, "/sys/kernel/mm/lru_gen/enabled", *shape.lru_gen ? "y" : "n", *shape.lru_gen);
     }
     const std::string thp = "/sys/kernel/mm/transparent_hugepage/";
-    put(settings, thp + "enabled", shape.thp, shape.thp != "never");
-    bool folios = shape.thp != "never";
+    // A live host's own mode, which is left alone unless the user names one, is empty here.
+    if (!shape.thp.empty()) put(settings, thp + "enabled", shape.thp, shape.thp != "never");
+    bool folios = !shape.thp.empty() && shape.thp != "never";
     for (const auto& [folio, mode] : shape.mthp) {
         put(settings, fmt::format("{}hugepages-{}kB/enabled", thp, folio / kKiB), mode,
             mode != "never");
         folios = folios || mode != "never";
     }
-    if (folios) put(settings, thp + "defrag", shape.thp_defrag, true);
+    if (folios && !shape.thp_defrag.empty()) put(settings, thp + "defrag", shape.thp_defrag, true);
     draft.trial.swap = {shape.zram_bytes, shape.zram_bytes > 0 ? shape.zram_compressor : ""};
 }
 

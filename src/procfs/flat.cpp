@@ -106,7 +106,16 @@ Parsed parse_vmstat(std::string_view text) {
 
 Parsed parse_memory_stat(std::string_view who, std::string_view text) {
     const std::string prefix = join("memcg.", who) + ".";
-    return parse_pairs(join("memcg.", who), prefix, text);
+    Collector out(join("memcg.", who));
+    if (text.empty()) out.ledger().add(Fault::empty);
+    for_each_line(text, out.ledger(), [&](std::string_view line) {
+        // cgroup v1's way to say that there is no limit, 2^63 less a page or so: as with "max",
+        // there is no number then.
+        const bool limit = line.starts_with("hierarchical_");
+        if (limit && line.find(" 92233720368547") != std::string_view::npos) return;
+        out.add_pair(prefix, line);
+    });
+    return out.take();
 }
 
 Parsed parse_cpu_stat(std::string_view who, std::string_view text) {

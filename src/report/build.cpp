@@ -367,7 +367,9 @@ void warn_of_run(const store::RunSet& runset, ReportData& data) {
     }
     if (data.arms.size() < 2) {
         warn(data, "one-arm", "there is only one arm: nothing to compare it with",
-             "give a second kernel with -k");
+             runset.plan.substrate == "live"
+                 ? "give two arms with --arm, or compare two run sets of two boots"
+                 : "give a second kernel with -k");
     }
     if (runset.plan.key_metrics.empty()) {
         warn(data, "no-key-metric", "no metric was declared as key before the run: no verdict",

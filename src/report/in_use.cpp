@@ -56,7 +56,9 @@ void check(const plan::Plan& plan, std::string_view what,
     if (std::none_of(in_use.begin(), in_use.end(), [](const auto& each) { return each; })) return;
     Equivalence row;
     row.check = what;
-    row.gate = std::none_of(plan.expected_differences.begin(), plan.expected_differences.end(),
+    // On a live host it is everybody's, not what the harness brought about: told, never a gate.
+    row.gate = plan.substrate != "live" &&
+               std::none_of(plan.expected_differences.begin(), plan.expected_differences.end(),
                             [&](const std::string& pattern) { return matches(pattern, what); });
     for (std::size_t arm = 0; arm < in_use.size(); ++arm) {
         row.values.push_back(in_use[arm] ? fmt::format("{:.1f} MiB", *in_use[arm] / 1048576)

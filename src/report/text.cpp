@@ -177,6 +177,18 @@ std::string shape_words(const plan::GuestShape& shape) {
     return text;
 }
 
+// A live host is what it is: its own thp and swap are among the facts.
+std::string host_words(const ReportData& data) {
+    const std::string memory = identity(data, "memory_bytes");
+    const auto bytes = parse_bytes(memory);
+    const plan::GuestShape& shape = data.header.plan.shape;
+    return fmt::format("{} CPU{}, {}{}", identity(data, "cpus"), shape.cpus == 1 ? "" : "s",
+                       bytes ? show_bytes(bytes->value) : memory,
+                       shape.memory_bytes == 0
+                           ? std::string()
+                           : ", loads in " + show_bytes(shape.memory_bytes) + " of it");
+}
+
 // The rule by which the run stopped, and what that did to the p-values.
 std::string sequential_words(const plan::Plan& plan) {
     std::string looks;
@@ -191,13 +203,18 @@ std::string sequential_words(const plan::Plan& plan) {
 std::string render_environment(const ReportData& data) {
     const plan::Plan& plan = data.header.plan;
     const bool model = plan.substrate == "model";
+    const bool live = plan.substrate == "live";
     const std::string ground = model ? fmt::format("model {}", identity(data, "model"))
-                                     : fmt::format("{}, {}, QEMU {}", plan.substrate,
-                                                   identity(data, "accel"), identity(data, "qemu"));
-    std::string text = wrap(
-        fmt::format("manometer {}: {}; {}", or_unknown(data.header.version), ground,
-                    plan.shape.memory_bytes == 0 ? "machine unknown" : shape_words(plan.shape)),
-        0, 4);
+                               : live
+                                   ? fmt::format("this host, {}", identity(data, "cpu"))
+                                   : fmt::format("{}, {}, QEMU {}", plan.substrate,
+                                                 identity(data, "accel"), identity(data, "qemu"));
+    std::string text =
+        wrap(fmt::format("manometer {}: {}; {}", or_unknown(data.header.version), ground,
+                         live                           ? host_words(data)
+                         : plan.shape.memory_bytes == 0 ? "machine unknown"
+                                                        : shape_words(plan.shape)),
+             0, 4);
     if (plan.exact) {
         text += wrap("exact: times are virtual (instructions), comparable between these arms only",
                      0, 4);

@@ -191,25 +191,27 @@ double tolerance_of(const Agent& agent) {
     return static_cast<double>(agent.plan.pressure.value(kTolerance)) / static_cast<double>(kPpm);
 }
 
-std::uint64_t load_cpu_us() {
+std::uint64_t load_cpu_us(const Agent& agent) {
     bool found = false;
-    return number_in(MANO_CGROUP "/load/cpu.stat", "usage_usec", found);
+    return number_in(group_file(agent.place.v2, "load", "cpu.stat").c_str(), "usage_usec", found);
 }
 
 // Of the workers, so far: what they had lost to swap and needed again.
-std::uint64_t load_major_faults() {
+std::uint64_t load_major_faults(const Agent& agent) {
     bool found = false;
-    return number_in(MANO_CGROUP "/load/memory.stat", "pgmajfault", found);
+    return number_in(group_file(agent.place.memory, "load", "memory.stat").c_str(), "pgmajfault",
+                     found);
 }
 
-std::uint64_t oom_kills(const char* events) {
+std::uint64_t load_oom_kills(const Agent& agent) {
     bool found = false;
-    return number_in(events, "oom_kill", found);
+    return number_in(group_file(agent.place.memory, "load", agent.place.events).c_str(), "oom_kill",
+                     found);
 }
 
 bool crew_whole(Agent& agent) {
     if (agent.pressure.alive == agent.pressure.size) return true;
-    const bool by_oom = oom_kills(MANO_CGROUP "/load/memory.events") > 0;
+    const bool by_oom = load_oom_kills(agent) > 0;
     end_trial(agent, by_oom ? Ending::worker_oom_killed : Ending::pressure_missed,
               Text<128>(by_oom ? "the OOM killer ended a worker that held memory"
                                : "a worker that held memory ended",
@@ -289,7 +291,9 @@ bool has_memory_for(Agent& agent, std::uint64_t available) {
 bool hold_start(Agent& agent) {
     const plan::LoadView& load = agent.plan.pressure;
     bool found = false;
-    const std::uint64_t available = number_in("/proc/meminfo", "MemAvailable", found) * 1024;
+    std::uint64_t available = number_in("/proc/meminfo", "MemAvailable", found) * 1024;
+    // On a live host the memory of which a share is taken is that of our own groups.
+    if (agent.place.limit > 0 && agent.place.limit < available) available = agent.place.limit;
     if (!found) {
         end_trial(agent, Ending::precondition_missing, "/proc/meminfo has no MemAvailable");
         return false;
@@ -321,7 +325,7 @@ bool hold_start(Agent& agent) {
     agent.log.value("pressure.fill_ns", static_cast<double>(fill_ns));
     agent.log.value("pressure.available_bytes", static_cast<double>(available));
     agent.log.value("pressure.demand_bytes", static_cast<double>(agent.demand_bytes));
-    agent.load_cpu_us_at_hold = load_cpu_us();
+    agent.load_cpu_us_at_hold = load_cpu_us(agent);
     agent.hold_since_ns = now_ns();
     return true;
 }
@@ -338,7 +342,7 @@ bool hold_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment) {
     agent.log.value("pressure.level_pct",
                     static_cast<double>(agent.plan.pressure.value(kDemand)) / 1e4 * (1.0 + off),
                     iteration, moment);
-    const std::uint64_t faults = load_major_faults();
+    const std::uint64_t faults = load_major_faults(agent);
     if (moment == 1) {
         agent.log.value("pressure.refaults", static_cast<double>(faults - agent.load_faults),
                         iteration);
@@ -357,7 +361,7 @@ bool hold_verify(Agent& agent, std::uint32_t iteration, std::uint8_t moment) {
 
 void hold_stop(Agent& agent) {
     const std::uint64_t held_us = (now_ns() - agent.hold_since_ns) / 1000;
-    const std::uint64_t used_us = load_cpu_us() - agent.load_cpu_us_at_hold;
+    const std::uint64_t used_us = load_cpu_us(agent) - agent.load_cpu_us_at_hold;
     if (held_us > 0) {
         agent.log.value("pressure.cpu_pct",
                         100.0 * static_cast<double>(used_us) / static_cast<double>(held_us));

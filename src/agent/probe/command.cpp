@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// `command`: any program in the image, or a shell line where the image has a shell. Output is
+// `command`: any program in the image, or a shell line where the image has a shell. On a live host
+// any program on the user's PATH, in the user's folder and environment. Output is
 // thrown away; what it says on its standard error is kept for the evidence when it fails.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "agent/probe/probe.h"
@@ -27,6 +30,7 @@ struct Command {
     char text[kMaxText] = {};
     char* arguments[kMaxArguments + 1] = {};
     bool shell = false;
+    bool on_host = false;
 };
 Command command;
 char* error_text = nullptr;  // shared: the worker writes, PID 1 reads
@@ -58,12 +62,28 @@ void split(std::string_view text) {
     }
 }
 
-// The program's path in the image: as given, or in /bin.
+// The first file of that name on PATH that may be executed; else empty.
+Path on_path(std::string_view name) {
+    const char* folders = ::getenv("PATH");
+    std::string_view rest(folders != nullptr ? folders : "/usr/bin:/bin");
+    while (true) {
+        const std::size_t end = rest.find(':');
+        const Path path(rest.substr(0, end), "/", name);
+        if (::access(path.c_str(), X_OK) == 0) return path;
+        if (end == std::string_view::npos) return Path();
+        rest.remove_prefix(end + 1);
+    }
+}
+
+// The program's path: as given; else in the image's /bin, or where a live host's PATH leads to.
 const char* program_path() {
     static Path path;
     // A command of blanks names no program.
     const std::string_view name(command.arguments[0] != nullptr ? command.arguments[0] : "");
-    path = name.find('/') == std::string_view::npos ? Path("/bin/", name) : Path(name);
+    if (name.find('/') != std::string_view::npos)
+        path = Path(name);
+    else
+        path = command.on_host ? on_path(name) : Path("/bin/", name);
     return path.c_str();
 }
 
@@ -76,7 +96,7 @@ const char* program_path() {
     static char locale[] = "LC_ALL=C";
     static char home[] = "HOME=/";
     char* environment[] = {path, locale, home, nullptr};
-    ::execve(program_path(), command.arguments, environment);
+    ::execve(program_path(), command.arguments, command.on_host ? environ : environment);
     ::_exit(127);
 }
 
@@ -91,7 +111,14 @@ bool command_check(Agent& agent) {
         return false;
     }
     split(text);
+    command.on_host = agent.place.live;
     if (command.arguments[0] != nullptr && ::access(program_path(), X_OK) == 0) return true;
+    if (command.on_host) {
+        const std::string_view name(command.arguments[0] != nullptr ? command.arguments[0] : "");
+        end_trial(agent, measure::Ending::precondition_missing,
+                  Text<384>("no program '", name.substr(0, 200), "' that may be run is here"));
+        return false;
+    }
     end_trial(agent, measure::Ending::precondition_missing,
               Text<384>("the guest has no program ", std::string_view(program_path()),
                         command.shell ? " (the line needs a shell: install busybox-static here)"
@@ -112,7 +139,10 @@ int command_work(Agent& agent, unsigned index) {
         cell.error = static_cast<std::uint32_t>(errno);
         return 3;
     }
-    if (pid == 0) become_command(error_fd);
+    if (pid == 0) {
+        if (command.on_host) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        become_command(error_fd);
+    }
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

@@ -49,7 +49,12 @@ void Counters::open(const plan::PlanView& plan, wire::Writer& log) {
         bool found = false;
         const std::uint64_t id = number_after(Text<40>("id ", id_file.text).view(), "id", found);
         Text<192> reason;
-        if (!id_file.ok || !found) reason.add("this kernel has no event ").add(wanted.event);
+        if (id_file.error == EACCES || ::access(MANO_TRACEFS "/events", X_OK) != 0) {
+            reason.add("tracefs can't be read: it takes root, and tracefs mounted at ");
+            reason.add(MANO_TRACEFS);
+        } else if (!id_file.ok || !found) {
+            reason.add("this kernel has no event ").add(wanted.event);
+        }
         char filter[512] = {};
         const bool has_filter = !wanted.filter.empty() && wanted.filter.size() < sizeof filter;
         std::memcpy(filter, wanted.filter.data(), has_filter ? wanted.filter.size() : 0);

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "agent/agent.h"
 #include "agent/machine.h"
 #include "agent/sys.h"
 
@@ -17,8 +18,12 @@ namespace {
 
 using wire::Source;
 
+enum class Where : std::uint8_t { system, v2, memory };
+
 struct Entry {
     Source source;
+    Where where;
+    const char* group;  // empty: the path is whole
     const char* path;
     bool psi;
 };
@@ -26,36 +31,55 @@ struct Entry {
 // Every file that is read whole around each iteration. A file that a kernel lacks is left out; the
 // host says what is absent. Adding a line here needs a parser in src/procfs and a Source.
 constexpr Entry kEntries[] = {
-    {Source::vmstat, "/proc/vmstat", false},
-    {Source::meminfo, "/proc/meminfo", false},
-    {Source::buddyinfo, "/proc/buddyinfo", false},
-    {Source::pagetypeinfo, "/proc/pagetypeinfo", false},
-    {Source::zoneinfo, "/proc/zoneinfo", false},
-    {Source::proc_stat, "/proc/stat", false},
-    {Source::load_memory_stat, MANO_CGROUP "/load/memory.stat", false},
-    {Source::probe_memory_stat, MANO_CGROUP "/probe/memory.stat", false},
-    {Source::probe_cpu_stat, MANO_CGROUP "/probe/cpu.stat", false},
-    {Source::system_cpu_pressure, "/proc/pressure/cpu", true},
-    {Source::system_io_pressure, "/proc/pressure/io", true},
-    {Source::system_memory_pressure, "/proc/pressure/memory", true},
-    {Source::probe_cpu_pressure, MANO_CGROUP "/probe/cpu.pressure", true},
-    {Source::probe_io_pressure, MANO_CGROUP "/probe/io.pressure", true},
-    {Source::probe_memory_pressure, MANO_CGROUP "/probe/memory.pressure", true},
+    {Source::vmstat, Where::system, "", "/proc/vmstat", false},
+    {Source::meminfo, Where::system, "", "/proc/meminfo", false},
+    {Source::buddyinfo, Where::system, "", "/proc/buddyinfo", false},
+    {Source::pagetypeinfo, Where::system, "", "/proc/pagetypeinfo", false},
+    {Source::zoneinfo, Where::system, "", "/proc/zoneinfo", false},
+    {Source::proc_stat, Where::system, "", "/proc/stat", false},
+    {Source::load_memory_stat, Where::memory, "load", "memory.stat", false},
+    {Source::probe_memory_stat, Where::memory, "probe", "memory.stat", false},
+    {Source::probe_cpu_stat, Where::v2, "probe", "cpu.stat", false},
+    {Source::system_cpu_pressure, Where::system, "", "/proc/pressure/cpu", true},
+    {Source::system_io_pressure, Where::system, "", "/proc/pressure/io", true},
+    {Source::system_memory_pressure, Where::system, "", "/proc/pressure/memory", true},
+    {Source::probe_cpu_pressure, Where::v2, "probe", "cpu.pressure", true},
+    {Source::probe_io_pressure, Where::v2, "probe", "io.pressure", true},
+    {Source::probe_memory_pressure, Where::v2, "probe", "memory.pressure", true},
 };
 
 constexpr const char* kMthp = "/sys/kernel/mm/transparent_hugepage";
 
 }  // namespace
 
-void Readings::open() {
+namespace {
+
+// Empty: there is no such group here.
+Path path_of(const Entry& entry, const Place& place) {
+    if (entry.where == Where::system) return Path(std::string_view(entry.path));
+    return group_file(entry.where == Where::v2 ? place.v2 : place.memory, entry.group, entry.path);
+}
+
+}  // namespace
+
+void Readings::open(const Place& place, wire::Writer& log) {
     for (const Entry& entry : kEntries) {
-        const int fd = ::open(entry.path, O_RDONLY | O_CLOEXEC);
+        const Path path = path_of(entry, place);
+        const int fd = path.empty() ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        if (fd < 0 && errno == EACCES && !path.empty()) {
+            log.loss(path, 1, "this user may not read it: run as root");
+        }
         // A pressure file can exist and answer EOPNOTSUPP (PSI compiled in and switched off), so it
         // is opened, never read, here: a read of the probe's PSI is a measurement.
         if (fd < 0) continue;
         files_[file_count_++] = {entry.source, fd, entry.psi};
     }
     refresh_fd_ = ::open("/proc/sys/vm/stat_refresh", O_WRONLY | O_CLOEXEC);
+    if (refresh_fd_ < 0 && errno == EACCES) {
+        log.loss("vmstat", 1,
+                 "not refreshed before a reading, which takes root: counts of reclaim may lag by "
+                 "some hundred pages a CPU");
+    }
     open_mthp();
 }
 

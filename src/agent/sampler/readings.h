@@ -10,10 +10,13 @@
 
 namespace mano::agent {
 
+struct Place;
+
 class Readings {
   public:
-    // Opens everything that exists. Call after the cgroups are made.
-    void open();
+    // Opens everything that exists. Call after the cgroups are made. What a live host doesn't let
+    // us do is a loss in the log.
+    void open(const Place& place, wire::Writer& log);
     // Writes one reading of everything, in the order that keeps the probe's PSI nearest to the
     // probe: moment 0 (before) refreshes, reads the rest, PSI last; moment 1 (after) reads PSI
     // first.

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "substrate/guest/console.h"
 #include "substrate/guest/host_clock.h"
 #include "substrate/guest/qmp.h"
+#include "substrate/trial_log.h"
 
 namespace mano::substrate::guest {
 namespace {
@@ -40,53 +40,6 @@ Result<Socket> make_socket() {
     return socket;
 }
 
-// The record log's file, mapped.
-class LogMemory {
-  public:
-    static Result<LogMemory> make(const std::filesystem::path& path, std::uint64_t bytes) {
-        MANO_ASSIGN(const Fd fd, open_file(path, O_RDWR | O_CREAT | O_EXCL, 0600));
-        if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
-            return fail_errno(errno, path.string());
-        }
-        void* mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd.get(), 0);
-        if (mapped == MAP_FAILED) return fail_errno(errno, path.string());
-        LogMemory memory;
-        memory.memory_ = {static_cast<const std::byte*>(mapped), bytes};
-        return memory;
-    }
-    LogMemory() = default;
-    LogMemory(LogMemory&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}
-    LogMemory& operator=(LogMemory&& other) noexcept {
-        std::swap(memory_, other.memory_);
-        return *this;
-    }
-    LogMemory(const LogMemory&) = delete;
-    LogMemory& operator=(const LogMemory&) = delete;
-    ~LogMemory() {
-        if (!memory_.empty()) ::munmap(const_cast<std::byte*>(memory_.data()), memory_.size());
-    }
-    std::span<const std::byte> span() const { return memory_; }
-
-  private:
-    std::span<const std::byte> memory_;
-};
-
-// Of all endings, those that an agent can know; the others are the host's to find.
-bool may_tell(std::uint16_t ending) {
-    switch (static_cast<Ending>(ending)) {
-        case Ending::probe_refused:
-        case Ending::worker_oom_killed:
-        case Ending::probe_oom_killed:
-        case Ending::precondition_missing:
-        case Ending::pressure_missed:
-        case Ending::harness_fault:
-        case Ending::probe_failed:
-            return true;
-        default:
-            return false;
-    }
-}
-
 // Follows one running guest.
 class Follower {
   public:
@@ -96,7 +49,7 @@ class Follower {
           child_(std::move(child)),
           console_(std::move(console)),
           qmp_(std::move(qmp)),
-          reader_(log.span()),
+          log_(log.span()),
           errors_(std::move(errors)),
           start_ns_(host_now_ns()),
           beat_ns_(start_ns_) {}
@@ -122,41 +75,22 @@ class Follower {
         life_.evidence = std::move(evidence);
         return true;
     }
-    std::string where() const;
-    bool runs_away(std::uint64_t guest_ns);
+    bool runs_away();
 
     const Guest& guest_;
     Child child_;
     Socket console_;
     Socket qmp_;
-    wire::Reader reader_;
+    TrialLog log_;
     Fd errors_;  // QEMU's standard error, a file
     std::uint64_t start_ns_;
     std::uint64_t beat_ns_;
     std::uint64_t waited_at_beat_ns_ = 0;
     std::uint64_t last_beat_ = 0;
-    std::uint64_t hello_guest_ns_ = 0;
     std::string console_bytes_;
     std::string said_;
-    bool told_ = false;  // the agent told how the trial ended
     Life life_;
 };
-
-std::string Follower::where() const {
-    switch (reader_.phase()) {
-        case wire::Phase::boot:
-            return "boot";
-        case wire::Phase::setup:
-            return "setup";
-        case wire::Phase::pressure:
-            return "pressure";
-        case wire::Phase::probe:
-            return fmt::format("probe {}", reader_.phase_step() + 1);
-        case wire::Phase::done:
-            return "end";
-    }
-    return "boot";
-}
 
 void Follower::drain_console() {
     char buffer[16384];
@@ -173,46 +107,23 @@ void Follower::drain_console() {
 
 // Reads every frame that is there. true: the log has told the end.
 bool Follower::read_log() {
-    while (true) {
-        auto frame = reader_.next();
-        if (!frame) return end(Ending::log_torn, frame.error().text());
-        if (!*frame) return false;
-        if (life_.frames.empty()) {
-            if ((*frame)->type != wire::FrameType::hello) {
-                return end(Ending::log_torn, "the record log doesn't begin with a hello");
-            }
-            life_.boot_ns = host_now_ns() - start_ns_;
-            hello_guest_ns_ = (*frame)->guest_ns;
-            if (guest_.only_hello) return end(Ending::goodbye, {});
-        }
-        if ((*frame)->type == wire::FrameType::ending) {
-            const auto told = wire::as_ending(**frame);
-            if (!told || told_ || !may_tell(told->ending)) {
-                return end(Ending::log_torn, "the record log tells an ending that no agent tells");
-            }
-            told_ = true;
-            life_.ending = static_cast<Ending>(told->ending);
-            life_.evidence = clean(told->evidence);
-        }
-        const std::uint64_t guest_ns = (*frame)->guest_ns;
-        life_.frames.push_back(std::move(**frame));
-        if (!reader_.said_goodbye()) continue;
-        if (runs_away(guest_ns)) return true;
-        if (reader_.lost_frames() > 0) {
-            return end(Ending::log_full, fmt::format("the record log was full: {} records are lost",
-                                                     reader_.lost_frames()));
-        }
-        return told_ || end(Ending::goodbye, {});
+    const bool hello_before = log_.has_hello();
+    const std::optional<End> told = log_.read();
+    if (!hello_before && log_.has_hello()) {
+        life_.boot_ns = host_now_ns() - start_ns_;
+        if (guest_.only_hello) return end(Ending::goodbye, {});
     }
+    if (!told) return false;
+    return (log_.reader().said_goodbye() && runs_away()) || end(told->ending, told->evidence);
 }
 
 // A guest can't live longer than it has run on the host. Where its clock says so (its kernel has
 // mistaken the rate of its time stamp counter), every time and limit in the trial is wrong. true:
 // that is how the trial ended. Exact mode's clock isn't the host's.
-bool Follower::runs_away(std::uint64_t guest_ns) {
-    if (guest_.plan.exact || guest_ns <= hello_guest_ns_) return false;
+bool Follower::runs_away() {
+    if (guest_.plan.exact || log_.last_ns() <= log_.first_ns()) return false;
     constexpr double kSlackNs = 2e9;
-    const auto lived = static_cast<double>(guest_ns - hello_guest_ns_);
+    const auto lived = static_cast<double>(log_.last_ns() - log_.first_ns());
     const auto host = static_cast<double>(host_now_ns() - start_ns_);
     if (lived <= 1.25 * host + kSlackNs) return false;
     return end(Ending::harness_fault,
@@ -231,15 +142,15 @@ bool Follower::judge_exit(const Exit& exit) {
         errors = clean(*said);
     }
     if (!exit.ok()) {
-        return end(Ending::qemu_died,
-                   fmt::format("QEMU ended with {} in phase {}. {}", exit.text(), where(), errors));
+        return end(Ending::qemu_died, fmt::format("QEMU ended with {} in phase {}. {}", exit.text(),
+                                                  log_.where(), errors));
     }
-    const bool booted = !life_.frames.empty();
+    const bool booted = log_.has_hello();
     return end(
         booted ? Ending::panic : Ending::no_boot,
         fmt::format("the guest reset or went off in phase {} without a goodbye and without a "
                     "panic message. Console's end:\n{}",
-                    where(), tail(text, 4096)));
+                    log_.where(), tail(text, 4096)));
 }
 
 // A break on the serial line and a letter: '8' lets the kernel print everything on the console, 't'
@@ -274,7 +185,7 @@ void Follower::wait_for_console(std::uint64_t limit_ns, std::uint64_t quiet_ns) 
 }
 
 bool Follower::check_limits(std::uint64_t now) {
-    const bool booted = !life_.frames.empty();
+    const bool booted = log_.has_hello();
     const std::uint64_t silent = now - beat_ns_;
     const std::uint64_t allowed = booted ? guest_.limits.hang_ns : guest_.limits.boot_ns;
     if (now - start_ns_ > guest_.limits.wall_ns) {
@@ -282,7 +193,7 @@ bool Follower::check_limits(std::uint64_t now) {
             Ending::wall_clock,
             fmt::format("the trial took more than its {} s of host time (phase {}); raise it "
                         "with --timeout",
-                        guest_.limits.wall_ns / 1'000'000'000, where()));
+                        guest_.limits.wall_ns / 1'000'000'000, log_.where()));
     }
     if (silent <= allowed) return false;
     // A busy host that doesn't let QEMU run is no fault of the guest's: time that its threads spent
@@ -296,7 +207,7 @@ bool Follower::check_limits(std::uint64_t now) {
     const std::string dump = clean(std::string_view(console_bytes_).substr(before));
     const std::string text =
         fmt::format("{} for {} s of host time in phase {}. Task dump:\n{}",
-                    booted ? "no heartbeat" : "no hello", quiet / 1'000'000'000, where(),
+                    booted ? "no heartbeat" : "no hello", quiet / 1'000'000'000, log_.where(),
                     dump.empty() ? "(the guest didn't answer the break on its serial line)\n" +
                                        tail(clean(console_bytes_), 4096)
                                  : dump.substr(0, kMaxEvidence));
@@ -308,13 +219,13 @@ bool Follower::step(const std::function<void(std::string_view)>& progress) {
     if (read_log()) return true;
     if (const auto exit = child_.poll()) return judge_exit(*exit);
     const std::uint64_t now = host_now_ns();
-    const std::uint64_t beat = reader_.heartbeat() + life_.frames.size();
+    const std::uint64_t beat = log_.reader().heartbeat() + log_.size();
     if (beat != last_beat_) {
         last_beat_ = beat;
         beat_ns_ = now;
         waited_at_beat_ns_ = guest_.waited(child_.pid());
     }
-    if (std::string phase = where(); phase != said_) {
+    if (std::string phase = log_.where(); phase != said_) {
         said_ = std::move(phase);
         if (progress) progress(said_);
     }
@@ -325,7 +236,8 @@ Life Follower::take() {
     child_.kill_and_reap();
     drain_console();
     life_.console = clean(console_bytes_);
-    life_.lost_frames = reader_.lost_frames();
+    life_.frames = log_.take_frames();
+    life_.lost_frames = log_.reader().lost_frames();
     life_.host_ns = host_now_ns() - start_ns_;
     return std::move(life_);
 }
@@ -386,7 +298,9 @@ Result<Life> live(const Guest& guest, const std::function<void(std::string_view)
     MANO_ASSIGN(const TempFolder folder,
                 TempFolder::make(parent, fmt::format("{}{}-", kFolderPrefix, ::getpid())));
     MANO_TRY(write_file_atomic(folder.path() / "image", guest.image));
-    MANO_ASSIGN(const LogMemory log, LogMemory::make(folder.path() / "log", guest.log_bytes));
+    const std::filesystem::path log_path = folder.path() / "log";
+    MANO_ASSIGN(const Fd log_file, open_file(log_path, O_RDWR | O_CREAT | O_EXCL, 0600));
+    MANO_ASSIGN(const LogMemory log, LogMemory::make(log_file, guest.log_bytes, log_path.string()));
     MANO_ASSIGN(Socket console, make_socket());
     MANO_ASSIGN(Socket qmp, make_socket());
     MANO_ASSIGN(Fd errors, open_file(folder.path() / "errors", O_RDWR | O_CREAT, 0600));
@@ -398,7 +312,7 @@ Result<Life> live(const Guest& guest, const std::function<void(std::string_view)
                         .tsc_khz = host_tsc_khz(),
                         .hz = config_hz(guest.kernel),
                         .image = folder.path() / "image",
-                        .log = folder.path() / "log",
+                        .log = log_path,
                         .log_bytes = guest.log_bytes,
                         .qmp_fd = qmp.theirs.get(),
                         .console_fd = console.theirs.get()};
