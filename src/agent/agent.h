@@ -15,6 +15,7 @@
 #include "agent/sampler/counters.h"
 #include "agent/sampler/readings.h"
 #include "agent/sampler/tracer.h"
+#include "agent/sampler/triggers.h"
 #include "agent/sys.h"
 #include "measure/ending.h"
 #include "plan/plan_view.h"
@@ -75,6 +76,7 @@ struct Agent {
     plan::PlanView plan;
     Readings readings;
     Counters counters;
+    Triggers triggers;
     Tracer tracer;  // of attribution trials
     Crew pressure;
     Crew probe;

@@ -76,6 +76,7 @@ bool wait_until(Agent& agent, std::uint64_t limit_ns, bool (*done)(Agent&)) {
         reap(agent);
         agent.log.beat();
         agent.tracer.drain(agent.log);
+        agent.triggers.look();
         if (done(agent)) return true;
         const std::uint64_t now = now_ns();
         if (now >= end) return false;

@@ -79,6 +79,7 @@ bool set_up() {
     if (agent.place.live ? !set_up_host() : !set_up_guest()) return false;
     agent.readings.open(agent.place, agent.log);
     agent.counters.open(agent.plan, agent.log);
+    agent.triggers.open(agent.plan, agent.log);
     if (agent.plan.traced) agent.tracer.open(agent.log);
     state_machine(agent);
     // What is touched from here on stays; what never is (the workers' tables) costs nothing. Where
@@ -199,6 +200,7 @@ bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t i
     if (!pressure.verify(agent, iteration, 0)) return false;
     own_pages_again();
     agent.tracer.start(agent.log, agent.pressure, agent.probe, iteration);
+    agent.triggers.start();
     const std::uint64_t faults = own_faults();
     const std::uint64_t reading = now_ns();
     agent.counters.take(agent.log, iteration, 0);
@@ -211,6 +213,8 @@ bool run_iteration(const Pressure& pressure, const Probe& probe, std::uint32_t i
     agent.counters.take(agent.log, iteration, 1);
     agent.tracer.stop(agent.log);
     agent.faults += own_faults() - faults;
+    wait_until(agent, agent.triggers.settle_ns(), [](Agent&) { return false; });
+    agent.triggers.take(agent.log, iteration);
     if (!ended) {
         end_crew(agent, agent.probe);
         end_trial(agent, Ending::probe_failed,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "experiment/settings.h"
 #include "measure/metric.h"
@@ -147,6 +148,7 @@ Result<plan::Arm> parse_arm_option(std::string_view text, const std::optional<pl
     plan::Arm arm;
     arm.name = text.substr(0, equals);
     std::string_view rest = text.substr(equals + 1);
+    std::set<std::string_view> given;
     while (!rest.empty()) {
         const std::size_t end = std::min(rest.find(' '), rest.size());
         const std::string_view word = rest.substr(0, end);
@@ -155,6 +157,11 @@ Result<plan::Arm> parse_arm_option(std::string_view text, const std::optional<pl
         const std::size_t is = word.find('=');
         if (is == std::string_view::npos) {
             return fail(Code::invalid, "--arm {}: '{}' has no '=', {}", arm.name, word, kForm);
+        }
+        const std::string_view key = word.substr(0, is);
+        if (key != "cmdline" && !given.insert(key).second) {
+            return fail(Code::invalid, "--arm {}: {} is given twice, expected one value", arm.name,
+                        key);
         }
         if (auto set = set_arm_key(arm, word.substr(0, is), word.substr(is + 1)); !set) {
             return wrap(set.error(), "--arm {}", arm.name);

@@ -104,8 +104,7 @@ Result<int> print_result(const store::RunSet& runset, const report::Options& opt
     // With one arm nothing has changed, so "the changed others" would be a thousand rows.
     const bool table = format->name == "text" || format->name == "markdown";
     if (runset.plan.arms.size() == 1 && how.metrics.empty() && !how.all && table) {
-        for (const plan::KeyMetric& key : runset.plan.key_metrics)
-            how.metrics.push_back(key.metric.name);
+        how.key_only = !runset.plan.key_metrics.empty();
     }
     MANO_ASSIGN(report::ReportData data, report::build(runset, how));
     if (amend) MANO_TRY(amend(data));

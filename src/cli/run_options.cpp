@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <charconv>
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/file.h"
 #include "base/units.h"
@@ -124,9 +126,15 @@ Result<experiment::PlanOptions> plan_options(const RunOptions& options) {
         }
         out.wall_limit_ns = *limit;
     }
+    std::set<std::string> added;
     for (const std::string& file : options.add) {
         auto described = substrate::guest::describe_added_file(file);
         if (!described) return fail(Code::invalid, "--add: {}", described.error().text());
+        const std::string name = std::filesystem::path(file).filename().string();
+        if (!added.insert(name).second) {
+            return fail(Code::invalid, "--add {}: a second file '{}', and /bin holds one", file,
+                        name);
+        }
         out.added_files.push_back(std::move(*described));
     }
     return out;

@@ -14,6 +14,7 @@
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "cli/verb.h"
+#include "kernels/lab_spec.h"
 #include "report/noise.h"
 #include "runner/estimate.h"
 #include "stats/power.h"
@@ -47,7 +48,9 @@ Result<std::vector<ArmKernel>> look_for_kernels(plan::Plan& plan) {
     std::vector<ArmKernel> found;
     for (plan::Arm& arm : plan.arms) {
         auto kernel = resolve_spec(plan.substrate, arm.kernel_spec, how);
-        if (!kernel && kernel.error().code == Code::invalid) {
+        const bool to_be_had =
+            kernels::looks_like_lab_spec(arm.kernel_spec) || arm.kernel_spec.starts_with("debian:");
+        if (!kernel && (kernel.error().code == Code::invalid || !to_be_had)) {
             return wrap(kernel.error(), "kernel of arm {}", arm.name);
         }
         if (!kernel) {

@@ -15,6 +15,19 @@ struct Options {
     std::string store;
 };
 
+// Elsewhere a name that several run sets have means the newest; what is removed is gone.
+Status check_single(store::Store& store, const std::string& name) {
+    MANO_ASSIGN(const std::vector<store::Summary> all, store.list());
+    std::string ids;
+    std::size_t count = 0;
+    for (const store::Summary& each : all) {
+        if (each.name != name) continue;
+        ids += (count++ == 0 ? "" : ", ") + each.id;
+    }
+    if (count < 2) return {};
+    return fail(Code::invalid, "'{}' names {} run sets: {}; give an id", name, count, ids);
+}
+
 Result<int> remove(const Options& options) {
     MANO_ASSIGN(store::Store store, store::Store::open(store_path(options.store)));
     // All names are looked up first: a mistyped one removes nothing.
@@ -26,6 +39,7 @@ Result<int> remove(const Options& options) {
                         "looked; expected an id or a name (manometer list)");
         }
         MANO_ASSIGN(std::string id, store.find(reference));
+        MANO_TRY(check_single(store, reference));
         ids.push_back(std::move(id));
     }
     for (const std::string& id : ids) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Experiments by name: those built in, and files.
 #include <algorithm>
+#include <filesystem>
 
 #include "base/file.h"
 #include "experiment/embedded.h"
@@ -31,6 +32,10 @@ Result<Experiment> load(std::string_view name_or_path) {
     const bool is_path =
         name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".toml");
     if (is_path) {
+        std::error_code unreadable;  // read_file says what
+        const auto kind = std::filesystem::status(std::string(name_or_path), unreadable).type();
+        if (kind == std::filesystem::file_type::fifo || kind == std::filesystem::file_type::socket)
+            return fail(Code::invalid, "{} is no regular file", name_or_path);
         MANO_ASSIGN(const std::string text, read_file(std::string(name_or_path), kMaxFile));
         return parse(text, name_or_path);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/units.h"
 #include "experiment/values.h"
 #include "measure/formula.h"
 #include "measure/metric.h"
@@ -38,6 +39,7 @@ class MetricReader {
 
     MetricNames run() {
         tracepoints();
+        triggers();
         derived();
         key_metrics();
         proofs();
@@ -71,6 +73,80 @@ class MetricReader {
             top_.fault(*top_.take("tracepoint"),
                        fmt::format("expected at most {} tracepoints", plan::kMaxCounters));
         }
+    }
+
+    void triggers() {
+        std::set<std::string> seen;
+        for (const Node* node : top_.tables("trigger")) {
+            Section in(*node, "[[trigger]]", faults_);
+            plan::TriggerPlan made;
+            const auto name = in.text("name", true);
+            if (name && !is_own_name(*name)) in.fault(*in.take("name"), std::string(kOwnName));
+            if (name && !seen.insert(*name).second) {
+                in.fault(*in.take("name"), fmt::format("'{}' is there twice", *name));
+            }
+            made.metric = "trigger." + name.value_or("");
+            made.system = one_of(in, "of", "probe", "system");
+            made.full = one_of(in, "pressure", "some", "full");
+            if (in.take("rising_beyond") != nullptr) {
+                oomd_rule(in, made);
+            } else {
+                psi_trigger(in, made);
+            }
+            in.finish();
+            trial_.triggers.push_back(made);
+            names_.declare(made.metric);
+        }
+        if (trial_.triggers.size() > plan::kMaxTriggers) {
+            top_.fault(*top_.take("trigger"),
+                       fmt::format("expected at most {} triggers", plan::kMaxTriggers));
+        }
+    }
+
+    // Which of two words stands at `key`: true, the second. Left out: the first.
+    static bool one_of(Section& in, std::string_view key, std::string_view first,
+                       std::string_view second) {
+        const auto word = in.text(key, false);
+        if (word && *word != first && *word != second)
+            in.fault(*in.take(key), fmt::format("expected \"{}\" or \"{}\"", first, second));
+        return word && *word == second;
+    }
+
+    static std::optional<std::uint64_t> duration(Section& in, std::string_view key) {
+        const auto text = in.text(key, true);
+        if (!text) return std::nullopt;
+        const auto ns = parse_duration_ns(*text);
+        if (ns) return *ns;
+        in.fault(*in.take(key), ns.error().message);
+        return std::nullopt;
+    }
+
+    // The kernel's limits: psi_trigger_create() in kernel/sched/psi.c.
+    static void psi_trigger(Section& in, plan::TriggerPlan& made) {
+        constexpr std::uint64_t kLeastWindowUs = 500'000;
+        constexpr std::uint64_t kMostWindowUs = 10'000'000;
+        const auto stall = duration(in, "stall");
+        const auto window = duration(in, "window");
+        if (!stall || !window) return;
+        made.stall_us = *stall / 1000;
+        made.window_us = *window / 1000;
+        if (made.window_us < kLeastWindowUs || made.window_us > kMostWindowUs) {
+            in.fault(*in.take("window"), "the kernel takes windows from 500ms to 10s");
+        } else if (made.stall_us == 0 || made.stall_us > made.window_us) {
+            in.fault(*in.take("stall"), "expected a time above 0 and within the window");
+        }
+    }
+
+    static void oomd_rule(Section& in, plan::TriggerPlan& made) {
+        made.during_ns = duration(in, "during").value_or(0);
+        const auto text = in.text("rising_beyond", true);
+        if (!text) return;
+        const auto share = parse_share_ppm(*text);
+        if (!share || *share < 10'000 || *share >= 1'000'000) {
+            in.fault(*in.take("rising_beyond"), "expected a share from 1% to 99%");
+            return;
+        }
+        made.rising_pct = static_cast<std::uint32_t>(*share / 10'000);
     }
 
     static void check_event(Section& in, std::string_view event) {
@@ -249,13 +325,16 @@ class MetricReader {
 
 bool MetricNames::know(std::string_view name) const {
     if (std::find(declared_.begin(), declared_.end(), name) != declared_.end()) return true;
-    // Any tp.NAME is in the catalogue's family, but only declared ones are counted.
-    return !name.starts_with("tp.") && measure::is_known_metric(name);
+    // Any tp.NAME and trigger.NAME is in the catalogue's families, but only declared ones are
+    // counted.
+    return !name.starts_with("tp.") && !name.starts_with("trigger.") &&
+           measure::is_known_metric(name);
 }
 
 std::string MetricNames::complaint(std::string_view name) const {
     std::string text = fmt::format("no metric '{}'", name.substr(0, 64));
     if (name.starts_with("tp.")) text += ", expected one declared by [[tracepoint]]";
+    if (name.starts_with("trigger.")) text += ", expected one declared by [[trigger]]";
     const std::string nearest = measure::nearest_metric(name, declared_);
     if (!nearest.empty()) return text + fmt::format("; did you mean '{}'?", nearest);
     return text +

@@ -161,6 +161,9 @@ constexpr std::array kFamilies{
           "/proc/stat; CPU times in clock ticks of 10 ms, as stat.cpu.user_ticks"},
     Entry{"tp.<name>", "count", kCounter, kNeither, 100,
           "hits of a tracepoint that the experiment names, summed over CPUs, after its filter"},
+    Entry{"trigger.<name>", "count", kCounter, kLower, 0,
+          "times that a low-memory killer's PSI trigger, or its rule, would have fired: those that "
+          "the experiment names"},
     Entry{"kmsg.<what>", "count", kCounter, kLower, 0,
           "warnings, bugs, oom_kills and hung_tasks in the guest's kernel log"},
     Entry{

@@ -201,6 +201,73 @@ const std::unordered_map<std::string_view, Metric>& exact_metrics() {
     return map;
 }
 
+// The keys of /proc/meminfo (fs/proc/meminfo.c and the architectures'), parentheses as underscores.
+constexpr std::array<std::string_view, 62> kMeminfo{"Active",         "Active_anon",
+                                                    "Active_file",    "AnonHugePages",
+                                                    "AnonPages",      "Balloon",
+                                                    "Bounce",         "Buffers",
+                                                    "Cached",         "CmaFree",
+                                                    "CmaTotal",       "CommitLimit",
+                                                    "Committed_AS",   "DirectMap1G",
+                                                    "DirectMap2M",    "DirectMap4k",
+                                                    "Dirty",          "FileHugePages",
+                                                    "FilePmdMapped",  "GPUActive",
+                                                    "GPUReclaim",     "HardwareCorrupted",
+                                                    "HugePages_Free", "HugePages_Rsvd",
+                                                    "HugePages_Surp", "HugePages_Total",
+                                                    "Hugepagesize",   "Hugetlb",
+                                                    "Inactive",       "Inactive_anon",
+                                                    "Inactive_file",  "KReclaimable",
+                                                    "KernelStack",    "Mapped",
+                                                    "MemAvailable",   "MemFree",
+                                                    "MemTotal",       "Mlocked",
+                                                    "NFS_Unstable",   "PageTables",
+                                                    "Percpu",         "Quicklists",
+                                                    "SReclaimable",   "SUnreclaim",
+                                                    "SecPageTables",  "ShadowCallStack",
+                                                    "Shmem",          "ShmemHugePages",
+                                                    "ShmemPmdMapped", "Slab",
+                                                    "SwapCached",     "SwapFree",
+                                                    "SwapTotal",      "Unaccepted",
+                                                    "Unevictable",    "VmallocChunk",
+                                                    "VmallocTotal",   "VmallocUsed",
+                                                    "Writeback",      "WritebackTmp",
+                                                    "Zswap",          "Zswapped"};
+// Those of /proc/stat (fs/proc/stat.c), without the lines of single CPUs.
+constexpr std::array<std::string_view, 17> kStat{"btime",
+                                                 "cpu.guest_nice_ticks",
+                                                 "cpu.guest_ticks",
+                                                 "cpu.idle_ticks",
+                                                 "cpu.iowait_ticks",
+                                                 "cpu.irq_ticks",
+                                                 "cpu.nice_ticks",
+                                                 "cpu.softirq_ticks",
+                                                 "cpu.steal_ticks",
+                                                 "cpu.system_ticks",
+                                                 "cpu.user_ticks",
+                                                 "ctxt",
+                                                 "intr",
+                                                 "processes",
+                                                 "procs_blocked",
+                                                 "procs_running",
+                                                 "softirq"};
+
+// "node0.DMA32.free", "total.order3": what buddyinfo, pagetypeinfo and zoneinfo are keyed by.
+bool is_of_a_zone(std::string_view rest) {
+    const Split first = split(rest);
+    if (first.head == "total" || first.head == "page_block_order" ||
+        first.head == "pages_per_block") {
+        return true;
+    }
+    constexpr std::string_view kNode = "node";
+    const std::string_view number = first.head.substr(std::min(kNode.size(), first.head.size()));
+    const bool node = first.head.starts_with(kNode) && !number.empty() &&
+                      number.find_first_not_of("0123456789") == std::string_view::npos;
+    const Split zone = split(first.tail);
+    return node && !zone.tail.empty() &&
+           is_one_of(zone.head, {"DMA", "DMA32", "Normal", "HighMem", "Movable", "Device", "node"});
+}
+
 // Every full name that a message may suggest.
 const std::vector<std::string>& known_names() {
     static const auto names = [] {
@@ -211,6 +278,10 @@ const std::vector<std::string>& known_names() {
             made.push_back("vmstat." + std::string(entry.name));
         for (const std::string_view key : vmstat_keys())
             made.push_back("vmstat." + std::string(key));
+        for (const std::string_view key : kMeminfo)
+            made.push_back("meminfo." + std::string(key));
+        for (const std::string_view key : kStat)
+            made.push_back("stat." + std::string(key));
         for (const int size : {16, 32, 64, 128, 256, 512, 1024, 2048}) {
             for (const Entry& entry : mthp_entries()) {
                 made.push_back(fmt::format("mthp.{}kB.{}", size, entry.name));
@@ -306,7 +377,7 @@ std::optional<Metric> find_metric(std::string_view name) {
     if (head == "stat") return stat_metric(name, rest);
     if (head == "meminfo") return meminfo_metric(name, rest);
     if (head == "model") return model_metric(name, rest);
-    for (const std::string_view plain : {"buddy.", "pagetype.", "tp.", "kmsg."}) {
+    for (const std::string_view plain : {"buddy.", "pagetype.", "tp.", "trigger.", "kmsg."}) {
         if (name.starts_with(plain)) return make(family(plain), std::string(name));
     }
     return std::nullopt;
@@ -329,7 +400,8 @@ bool is_known_metric(std::string_view name) {
     if (!find_metric(name)) return false;
     const auto [head, rest] = split(name);
     // Families whose keys are the same on every machine are checked to the key.
-    if (!is_one_of(head, {"vmstat", "mthp"})) return true;
+    if (is_one_of(head, {"buddy", "pagetype", "zoneinfo"})) return is_of_a_zone(rest);
+    if (!is_one_of(head, {"vmstat", "mthp", "stat", "meminfo"})) return true;
     const auto& names = known_names();
     return std::find(names.begin(), names.end(), name) != names.end();
 }

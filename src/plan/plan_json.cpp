@@ -339,6 +339,17 @@ void fields(Archive& archive, CounterPlan& counter) {
 }
 
 template <typename Archive>
+void fields(Archive& archive, TriggerPlan& trigger) {
+    archive("metric", trigger.metric);
+    archive("system", trigger.system);
+    archive("full", trigger.full);
+    archive("stall_us", trigger.stall_us);
+    archive("window_us", trigger.window_us);
+    archive("rising_pct", trigger.rising_pct);
+    archive("during_ns", trigger.during_ns);
+}
+
+template <typename Archive>
 void fields(Archive& archive, SwapPlan& swap) {
     archive("zram_bytes", swap.zram_bytes);
     archive("compressor", swap.compressor);
@@ -357,6 +368,7 @@ void fields(Archive& archive, TrialPlan& trial) {
     archive("modules", trial.modules);
     archive("settings", trial.settings);
     archive("counters", trial.counters);
+    archive.added("triggers", trial.triggers, std::vector<TriggerPlan>());
 }
 
 template <typename Archive>

@@ -59,6 +59,12 @@ TrialPlan random_trial(Rng& rng) {
         trial.pressure.values.push_back(static_cast<std::int64_t>(rng.next()));
         trial.settings.push_back({random_text(rng), random_text(rng), rng.below(2) == 0});
         trial.counters.push_back({random_text(rng), random_text(rng), random_text(rng)});
+        for (std::uint64_t left = rng.below(kMaxTriggers + 1); left > 0; --left) {
+            trial.triggers.push_back({random_text(rng), rng.below(2) != 0, rng.below(2) != 0,
+                                      rng.below(1'000'000), rng.below(10'000'000),
+                                      static_cast<std::uint32_t>(rng.below(100)),
+                                      rng.below(1ULL << 40)});
+        }
         trial.modules.push_back(random_text(rng));
     }
     return trial;

@@ -110,6 +110,17 @@ bool decode(std::string_view bytes, PlanView& view) {
         })) {
         return false;
     }
+    if (!read_table(cursor, view.triggers, [&](TriggerView& trigger) {
+            trigger.metric = cursor.text();
+            trigger.system = cursor.number<std::uint8_t>() != 0;
+            trigger.full = cursor.number<std::uint8_t>() != 0;
+            trigger.stall_us = cursor.number<std::uint64_t>();
+            trigger.window_us = cursor.number<std::uint64_t>();
+            trigger.rising_pct = cursor.number<std::uint32_t>();
+            trigger.during_ns = cursor.number<std::uint64_t>();
+        })) {
+        return false;
+    }
     return cursor.ok() && cursor.at_end();
 }
 

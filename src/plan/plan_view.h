@@ -44,6 +44,15 @@ struct CounterView {
     std::string_view filter;
 };
 
+struct TriggerView {
+    std::string_view metric;
+    bool system = false;
+    bool full = false;
+    std::uint64_t stall_us = 0, window_us = 0;
+    std::uint32_t rising_pct = 0;
+    std::uint64_t during_ns = 0;
+};
+
 struct PlanView {
     std::uint64_t seed = 0;
     std::uint32_t iterations = 0;
@@ -59,10 +68,11 @@ struct PlanView {
     Fixed<std::string_view, kMaxModules> modules;
     Fixed<SettingView, kMaxSettings> settings;
     Fixed<CounterView, kMaxCounters> counters;
+    Fixed<TriggerView, kMaxTriggers> triggers;
 };
 
 constexpr std::uint32_t kPlanMagic = 0x4e4c504d;  // "MPLN"
-constexpr std::uint32_t kPlanVersion = 2;
+constexpr std::uint32_t kPlanVersion = 3;
 
 // false: not a plan, another version, damaged, or more entries than the tables hold.
 bool decode(std::string_view bytes, PlanView& view);

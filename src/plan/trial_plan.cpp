@@ -72,12 +72,22 @@ Result<std::string> encode(const TrialPlan& plan) {
         body.text(counter.event);
         body.text(counter.filter);
     }
+    body.count(plan.triggers.size(), kMaxTriggers);
+    for (const TriggerPlan& trigger : plan.triggers) {
+        body.text(trigger.metric);
+        body.number(static_cast<std::uint8_t>(trigger.system));
+        body.number(static_cast<std::uint8_t>(trigger.full));
+        body.number(trigger.stall_us);
+        body.number(trigger.window_us);
+        body.number(trigger.rising_pct);
+        body.number(trigger.during_ns);
+    }
     if (!body.fits() || body.bytes().size() > kMaxPlanBytes - 16) {
         return fail(
             Code::invalid,
-            "the trial's plan is too large for the agent: at most {} counters, {} settings, "
-            "{} modules, {} bytes in all",
-            kMaxCounters, kMaxSettings, kMaxModules, kMaxPlanBytes);
+            "the trial's plan is too large for the agent: at most {} counters, {} triggers, {} "
+            "settings, {} modules, {} bytes in all",
+            kMaxCounters, kMaxTriggers, kMaxSettings, kMaxModules, kMaxPlanBytes);
     }
     Writer whole;
     whole.number(kPlanMagic);

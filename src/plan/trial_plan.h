@@ -36,6 +36,19 @@ struct CounterPlan {
     bool operator==(const CounterPlan&) const = default;
 };
 
+// A low-memory killer's view of PSI: how often would it have acted? Either a trigger of the
+// kernel's (lmkd: some or full stall of `stall_us` within `window_us`), or, with `rising_pct` above
+// 0, oomd's rule (beyond that share for `during_ns`, and rising).
+struct TriggerPlan {
+    std::string metric;   // "trigger.lmkd_some"
+    bool system = false;  // false: the probe's cgroup
+    bool full = false;    // false: some
+    std::uint64_t stall_us = 0, window_us = 0;
+    std::uint32_t rising_pct = 0;
+    std::uint64_t during_ns = 0;
+    bool operator==(const TriggerPlan&) const = default;
+};
+
 struct SwapPlan {
     std::uint64_t zram_bytes = 0;  // 0: no swap
     std::string compressor;        // "lz4", "lzo-rle", "zstd"
@@ -56,6 +69,7 @@ struct TrialPlan {
     std::vector<std::string> modules;  // file names below /modules, in loading order
     std::vector<Setting> settings;
     std::vector<CounterPlan> counters;
+    std::vector<TriggerPlan> triggers;
     bool operator==(const TrialPlan&) const = default;
 };
 
@@ -63,6 +77,7 @@ struct TrialPlan {
 constexpr std::size_t kMaxModules = 64;
 constexpr std::size_t kMaxSettings = 128;
 constexpr std::size_t kMaxCounters = 32;
+constexpr std::size_t kMaxTriggers = 8;
 constexpr std::size_t kMaxValues = 24;
 constexpr std::size_t kMaxPlanBytes = 64 * 1024;
 

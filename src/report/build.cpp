@@ -244,12 +244,13 @@ bool undecided(const MetricRow& row) {
 
 void choose_shown(const plan::Plan& plan, const Options& options, CaseReport& report) {
     for (MetricRow& row : report.rows) {
-        const bool changed =
-            std::any_of(row.changes.begin(), row.changes.end(), [&](const Change& change) {
-                return change.comparison.p_adjusted.value_or(1) <= plan.alpha ||
-                       change.reason == stats::Reason::identical_outcomes ||
-                       (change.lkp && change.lkp->changed);
-            });
+        for (Change& change : row.changes) {
+            change.told = change.comparison.p_adjusted.value_or(1) <= plan.alpha ||
+                          change.reason == stats::Reason::identical_outcomes ||
+                          (change.lkp && change.lkp->changed);
+        }
+        const bool changed = std::any_of(row.changes.begin(), row.changes.end(),
+                                         [](const Change& change) { return change.told; });
         // Of what is only stated nothing can be tested: it is shown as the file shows it.
         const bool stated = std::any_of(row.arms.begin(), row.arms.end(), [](const ArmValues& arm) {
             return arm.stated.has_value();
@@ -260,9 +261,9 @@ void choose_shown(const plan::Plan& plan, const Options& options, CaseReport& re
                             return values.summary.total.value_or(0) > 0;
                         });
         } else if (stated || options.all || row.changes.empty()) {
-            row.shown = true;
+            row.shown = row.asked = true;
         } else if (!options.changed && (row.key || !options.metrics.empty())) {
-            row.shown = true;
+            row.shown = row.asked = true;
         } else if (row.below_floor) {
             ++report.hidden_below_floor;
         } else if (!changed && undecided(row)) {
@@ -338,6 +339,10 @@ Result<CaseReport> build_case(const store::RunSet& runset, const Options& option
     if (!options.metrics.empty()) {
         report.hidden_unmatched = std::erase_if(
             report.rows, [&](const MetricRow& row) { return !wanted(options, row.metric.name); });
+    }
+    if (options.key_only) {
+        report.hidden_others =
+            std::erase_if(report.rows, [](const MetricRow& row) { return !row.key; });
     }
     if (options.rule == Rule::lkp) apply_lkp_rule(data, report);
     sort_rows(options.sort, report);

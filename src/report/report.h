@@ -43,6 +43,7 @@ struct Options {
     std::vector<std::string> arms;      // empty: all
     std::vector<std::string> cases;     // names or parts of names ("95%"); empty: all
     std::vector<std::string> metrics;   // globs; empty: key metrics and the changed others
+    bool key_only = false;              // nothing but key metrics
     bool all = false;                   // also the unchanged rows and those below their floor
     const store::RunSet* aa = nullptr;  // an A/A run of the same experiment on this host, to quote
     bool changed = false;               // changed rows only, of the key metrics too
@@ -94,6 +95,7 @@ struct Change {
     std::optional<Placebo> placebo;     // where there is a placebo arm
     std::vector<std::string> warnings;  // codes of ReportData::warnings
     std::optional<LkpRuling> lkp;       // with Rule::lkp
+    bool told = false;                  // told apart from the base, by whichever rule is in force
 };
 
 struct MetricRow {
@@ -102,6 +104,7 @@ struct MetricRow {
     bool key = false;
     bool primary = false;
     bool shown = false;                         // in the text table
+    bool asked = false;                         // shown whether it changed or not
     std::optional<std::string> not_observable;  // why this substrate can't answer it
     std::vector<ArmValues> arms;                // in ReportData::arms order
     std::vector<Change> changes;                // one per arm but the base
@@ -131,6 +134,7 @@ struct CaseReport {
     std::uint64_t hidden_unchanged = 0;
     std::uint64_t hidden_undecided = 0;  // too few, unknown or inconclusive
     std::uint64_t hidden_unmatched = 0;  // left out by Options::metrics
+    std::uint64_t hidden_others = 0;     // left out by Options::key_only
 };
 
 struct ArmReport {

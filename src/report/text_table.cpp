@@ -207,16 +207,17 @@ double change_size(const MetricRow& row, std::size_t i) {
     return pct ? std::fabs(*pct) : HUGE_VAL;
 }
 
-std::string hidden_words(const CaseReport& report, std::size_t cut) {
+std::string hidden_words(const CaseReport& report, std::size_t cut, std::uint64_t unchanged_here) {
     std::string text;
     const auto add = [&](std::uint64_t count, std::string_view what) {
         if (count == 0) return;
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
     };
     add(cut, "more changed");
-    add(report.hidden_unchanged, "without a change");
+    add(report.hidden_unchanged + unchanged_here, "without a change");
     add(report.hidden_undecided, "without an answer");
     add(report.hidden_below_floor, "below their floor");
+    add(report.hidden_others, "that are no key metrics");
     if (!text.empty()) text += " (--all shows them)";
     add(report.hidden_unmatched, "that match no --metric");
     return text;
@@ -234,10 +235,13 @@ Lines table_lines(const ReportData& data, const CaseReport& report,
                             "verdict"};
     }
     std::vector<const MetricRow*> others;
+    std::uint64_t unchanged_here = 0;  // told apart in another comparison
     for (const MetricRow& row : report.rows) {
         if (!row.shown) continue;
         if (row.key) {
             lines.keys.push_back(make_line(row, change, notes));
+        } else if (change && !row.asked && !row.changes[*change].told) {
+            ++unchanged_here;
         } else {
             others.push_back(&row);
         }
@@ -253,7 +257,7 @@ Lines table_lines(const ReportData& data, const CaseReport& report,
     const std::size_t most = all ? others.size() : std::min(others.size(), kMaxOthers);
     for (std::size_t i = 0; i < most; ++i)
         lines.others.push_back(make_line(*others[i], change, notes));
-    lines.hidden = hidden_words(report, others.size() - most);
+    lines.hidden = hidden_words(report, others.size() - most, unchanged_here);
     return lines;
 }
 

@@ -39,10 +39,32 @@ Result<std::string> random_suffix() {
     return fmt::format("{:04x}", number);
 }
 
-Status check_new(const NewRunSet& runset) {
-    if (runset.name == "last") {
+// A name stands in tables and on command lines, and must never be taken for an id.
+Status check_name(std::string_view name) {
+    constexpr std::size_t kMaxName = 64;
+    if (name == "last") {
         return fail(Code::invalid, "a run set can't be named 'last': that is the newest one");
     }
+    const bool printable = std::all_of(name.begin(), name.end(),
+                                       [](unsigned char c) { return c >= ' ' && c != 0x7f; });
+    if (!printable || name.size() > kMaxName || name.starts_with('-')) {
+        return fail(
+            Code::invalid,
+            "a run set can't have this name: expected at most {} characters, none of them a "
+            "control character, and not '-' first",
+            kMaxName);
+    }
+    // The ids' own form, or the beginning of one: 20261201-032918-idle-3764.
+    constexpr std::size_t kDate = 8;
+    const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+    if (digits > 0 && (digits == name.size() || (digits == kDate && name[digits] == '-'))) {
+        return fail(Code::invalid, "a run set can't be named '{}': that looks like an id", name);
+    }
+    return {};
+}
+
+Status check_new(const NewRunSet& runset) {
+    MANO_TRY(check_name(runset.name));
     const plan::Plan& plan = runset.plan;
     if (plan.arms.empty() || plan.cases.empty() || plan.trials.empty()) {
         return fail(Code::invalid, "a run set needs an arm, a case and a trial");

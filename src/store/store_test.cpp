@@ -377,6 +377,21 @@ TEST_F(StoreTest, ThreadsMayFinishTrialsTogether) {
     }
 }
 
+// A name stands in tables and on command lines, and is never taken for an id.
+TEST_F(StoreTest, NamesThatCantBe) {
+    Store store = open();
+    const auto named = [&](const std::string& name) {
+        return store.create(test::new_runset(test::small_plan(1, 1, 1), name)).has_value();
+    };
+    for (const std::string& bad : {std::string("last"), std::string("a\nb"), std::string("\x1b[2J"),
+                                   std::string("-x"), std::string("2026"), std::string("20261201"),
+                                   std::string("20261201-0329"), std::string(65, 'x')}) {
+        EXPECT_FALSE(named(bad)) << bad;
+    }
+    for (const char* good : {"", "x y", "v2", "2026 autumn", "7.3", "größer", "20261201x"})
+        EXPECT_TRUE(named(good)) << good;
+}
+
 TEST_F(StoreTest, EveryRunSetComesBackAsItWas) {
     constexpr std::uint64_t kSeed = 20'261'130;
     RecordProperty("seed", std::to_string(kSeed));

@@ -110,7 +110,7 @@ inline NewRunSet random_runset(Rng& rng) {
     for (plan::Case& one : plan.cases)
         one.name = random_text(rng);
     plan::lay_out_trials(plan);
-    NewRunSet runset = new_runset(std::move(plan), random_text(rng));
+    NewRunSet runset = new_runset(std::move(plan), fmt::format("name {}", rng.below(1000)));
     runset.command_line = random_bytes(rng, 60);
     for (std::uint64_t i = rng.below(4); i > 0; --i) {
         runset.identity[random_text(rng)] = random_text(rng);

@@ -32,6 +32,7 @@ void read_and_decode(std::span<const std::byte> log) {
     plan::TrialPlan plan;
     plan.iterations = 2;
     plan.counters = {{"tp.alloc", "kmem/mm_page_alloc", ""}};
+    plan.triggers = {{"trigger.lmkd_some", false, false, 70'000, 1'000'000, 0, 0}};
     wire::Reader reader(log);
     std::vector<wire::Frame> frames;
     while (true) {

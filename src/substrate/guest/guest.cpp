@@ -36,11 +36,25 @@ Status check_workers(const plan::Plan& plan) {
     return {};
 }
 
+// Even alone such a guest can't be had, and QEMU would say so once a trial.
+Status check_fits(const plan::Plan& plan) {
+    const auto meminfo = read_file("/proc/meminfo", 1 << 16);
+    const std::size_t at = meminfo ? meminfo->find("MemTotal:") : std::string::npos;
+    if (at == std::string::npos) return {};
+    const std::uint64_t total = std::strtoull(meminfo->c_str() + at + 9, nullptr, 10) * kKiB;
+    if (plan.shape.memory_bytes < total) return {};
+    return fail(Code::environment,
+                "guest.memory is {}, and this host has {} in all: give a smaller one with --set "
+                "guest.memory",
+                show_bytes(plan.shape.memory_bytes), show_bytes(total));
+}
+
 }  // namespace
 
 Status GuestSubstrate::prepare(const plan::Plan& plan,
                                const std::vector<kernels::Kernel>& kernels) {
     MANO_TRY(check_workers(plan));
+    MANO_TRY(check_fits(plan));
     remove_stale_folders();
     MANO_ASSIGN(Qemu qemu, find_qemu());
     qemu_ = std::move(qemu);
