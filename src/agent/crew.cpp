@@ -108,8 +108,10 @@ bool start_crew(Agent& agent, Crew& crew, unsigned size, int oom_score_adj, Work
         cell.max_ns = 0;
         cell.bytes = 0;
         cell.adjust = 0;
+        const pid_t parent = ::getpid();
         const pid_t pid = ::fork();
         if (pid == 0) {
+            die_with(parent);
             become_worker(agent, crew, oom_score_adj);
             ::_exit(work(agent, i));
         }

@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kJournalBytes = std::size_t{64} << 10;
 constexpr std::uint64_t kPatienceNs = 10'000'000'000;  // for killed processes to be gone
 constexpr std::uint64_t kStepNs = 5'000'000;
+constexpr int kMostFds = 1024;  // that manometer may have left open
 constexpr const char* kGroups[] = {"control", "load", "probe"};
 
 struct Words {
@@ -220,6 +221,11 @@ int agent_main(const Words& words, pid_t guard) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != guard) return 1;
     ::prctl(PR_SET_NAME, "manometer-agent");
+    // The lock and the journal are the guard's alone: should it be killed, whoever comes next must
+    // find the lock free, though a worker of ours may still be about.
+    for (int fd = 3; fd < kMostFds; ++fd) {
+        if (fd != words.plan && fd != words.log) ::close(fd);
+    }
     for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2})
         ::signal(signal, SIG_DFL);
     write_small("/proc/self/oom_score_adj", "0");
@@ -275,7 +281,6 @@ int guard_main(int argc, char** argv) {
     }
     outlive_everything();
     // What manometer left open for us (its lock on the host too) is not for the probe's programs.
-    constexpr int kMostFds = 1024;
     for (int fd = 3; fd < kMostFds; ++fd)
         ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     if (verb == "guard") {

@@ -79,7 +79,8 @@ bool set_up() {
     if (agent.place.live ? !set_up_host() : !set_up_guest()) return false;
     agent.readings.open(agent.place, agent.log);
     agent.counters.open(agent.plan, agent.log);
-    agent.triggers.open(agent.plan, agent.log);
+    agent.triggers.open(agent.plan, group_file(agent.place.v2, "probe", "memory.pressure"),
+                        agent.log);
     if (agent.plan.traced) agent.tracer.open(agent.log);
     state_machine(agent);
     // What is touched from here on stays; what never is (the workers' tables) costs nothing. Where

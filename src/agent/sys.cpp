@@ -2,7 +2,9 @@
 #include "agent/sys.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -132,6 +134,11 @@ void sleep_ns(std::uint64_t ns) {
                      static_cast<long>(ns % 1'000'000'000)};
     while (::nanosleep(&left, &left) != 0 && errno == EINTR) {
     }
+}
+
+void die_with(pid_t parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
 }
 
 void* shared_memory(std::size_t bytes) {

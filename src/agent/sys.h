@@ -3,6 +3,8 @@
 // clocks. No allocation after start, no exception, no stdio. Knows nothing of plans or logs.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -80,6 +82,10 @@ std::string_view chosen(std::string_view text);
 std::uint64_t now_ns();  // CLOCK_MONOTONIC
 std::uint64_t cpu_ns();  // CPU time of this process
 void sleep_ns(std::uint64_t ns);
+
+// In a process just forked: it ends when `parent` does, or at once when that is gone already. On a
+// live host the agent may be killed, and nobody of its crew outlives it.
+void die_with(pid_t parent);
 
 // An anonymous shared mapping, zeroed and faulted in; nullptr when memory is short.
 void* shared_memory(std::size_t bytes);

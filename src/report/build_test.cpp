@@ -144,6 +144,27 @@ TEST(Build, ADifferentStateIsNotComparableUnlessExpected) {
     EXPECT_EQ(built(runset).verdict, Verdict::worse);
 }
 
+// 6.1 has the old switch of huge pages alone, later kernels a switch for each size beside it, which
+// says "inherit" for 2 MiB: as long as the old one agrees, nothing differs.
+TEST(Build, InheritedFolioSizesAreTheOldSwitch) {
+    const store::RunSet runset = golden("not-comparable");
+    const auto with = [&](const std::string& size, const std::string& thp,
+                          const std::string& other) {
+        store::RunSet changed = runset;
+        for (store::StoredTrial& trial : changed.trials) {
+            trial.record.facts = {{"state.thp", thp}};
+            if (trial.planned.arm != 0) trial.record.facts.push_back({"state.mthp." + size, other});
+        }
+        return built(changed).verdict;
+    };
+    EXPECT_EQ(with("2048kB", "never", "inherit"), Verdict::worse);
+    EXPECT_EQ(with("2048kB", "madvise", "inherit"), Verdict::worse);
+    EXPECT_EQ(with("2048kB", "madvise", "madvise"), Verdict::worse);
+    EXPECT_EQ(with("2048kB", "never", "always"), Verdict::not_comparable);
+    EXPECT_EQ(with("64kB", "never", "inherit"), Verdict::worse);
+    EXPECT_EQ(with("64kB", "always", "inherit"), Verdict::not_comparable);
+}
+
 TEST(Build, GatesTolerateWhatKernelsMayDifferIn) {
     store::RunSet runset = golden("not-comparable");
     const auto with = [&](const std::string& key, const std::string& base,

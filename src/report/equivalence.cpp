@@ -93,16 +93,27 @@ bool same_value(std::string_view key, std::string_view a, std::string_view b) {
     return false;
 }
 
-// What an arm lacks altogether: a kernel without mTHP never makes one.
-std::set<std::string> effective(std::string_view key, const std::set<std::string>& values) {
-    if (values.empty() && matches("state.mthp.*", key)) return {"never"};
-    return values;
+// What an arm's values come to. A size of mTHP that says "inherit" does what the old switch says,
+// and so do huge pages of 2 MiB on a kernel that has only that switch; other sizes that a kernel
+// lacks it never makes. `thp`: the old switch, in the same arm.
+std::set<std::string> effective(std::string_view key, const std::set<std::string>& values,
+                                const std::set<std::string>& thp) {
+    if (!matches("state.mthp.*", key)) return values;
+    if (values.empty())
+        return key == "state.mthp.2048kB" && !thp.empty() ? thp : std::set<std::string>{"never"};
+    std::set<std::string> all;
+    for (const std::string& value : values) {
+        if (value == "inherit" && !thp.empty()) {
+            all.insert(thp.begin(), thp.end());
+        } else {
+            all.insert(value);
+        }
+    }
+    return all;
 }
 
-bool same_values(std::string_view key, const std::set<std::string>& base,
-                 const std::set<std::string>& other) {
-    const std::set<std::string> a = effective(key, base);
-    const std::set<std::string> b = effective(key, other);
+bool same_values(std::string_view key, const std::set<std::string>& a,
+                 const std::set<std::string>& b) {
     if (a.empty() || b.empty()) return a.empty() == b.empty();
     return std::all_of(a.begin(), a.end(), [&](const std::string& x) {
         return std::all_of(b.begin(), b.end(),
@@ -127,6 +138,9 @@ void check_facts(const plan::Plan& plan, const std::vector<std::vector<FoldedTri
                  CaseReport& report) {
     FactSets facts;
     add_facts(cell, facts);
+    const auto found = facts.find("state.thp");
+    auto thp = found == facts.end() ? FactSets::mapped_type() : found->second;
+    thp.resize(cell.size());
     for (const auto& [key, sets] : facts) {
         if (!key.starts_with("state.")) continue;
         Equivalence check;
@@ -136,7 +150,9 @@ void check_facts(const plan::Plan& plan, const std::vector<std::vector<FoldedTri
             check.values.push_back(show(sets[arm]));
             // An arm without any trial that counts has no state: its verdict is too-few.
             if (arm == 0 || cell[arm].empty() || cell[0].empty()) continue;
-            if (same_values(key, sets[0], sets[arm])) continue;
+            if (same_values(key, effective(key, sets[0], thp[0]),
+                            effective(key, sets[arm], thp[arm])))
+                continue;
             check.same = false;
             if (check.gate) {
                 add_reason(report, arm,

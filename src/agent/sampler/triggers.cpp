@@ -6,7 +6,6 @@
 
 #include <cerrno>
 
-#include "agent/machine.h"
 #include "agent/sys.h"
 
 namespace mano::agent {
@@ -44,13 +43,13 @@ double average(std::string_view text, std::string_view kind, std::string_view ke
 
 }  // namespace
 
-void Triggers::open(const plan::PlanView& plan, wire::Writer& log) {
+void Triggers::open(const plan::PlanView& plan, std::string_view probe_pressure,
+                    wire::Writer& log) {
     for (const plan::TriggerView& what : plan.triggers) {
         Trigger& trigger = triggers_[count_];
         pollfd& place = fds_[count_++];
         trigger.what = what;
-        const std::string_view file =
-            what.system ? "/proc/pressure/memory" : MANO_CGROUP "/probe/memory.pressure";
+        const std::string_view file = what.system ? "/proc/pressure/memory" : probe_pressure;
         const bool rule = what.rising_pct > 0;
         const Path path(file);
         place.fd = ::open(path.c_str(), (rule ? O_RDONLY : O_RDWR) | O_NONBLOCK | O_CLOEXEC);

@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <string_view>
 
 #include "plan/plan_view.h"
 #include "wire/writer.h"
@@ -17,7 +18,8 @@ class Triggers {
   public:
     // Registers all of the plan's. One that this kernel refuses is said in the log as a loss and
     // stays absent.
-    void open(const plan::PlanView& plan, wire::Writer& log);
+    // `probe_pressure`: the memory.pressure of the probe's cgroup, empty where there is none.
+    void open(const plan::PlanView& plan, std::string_view probe_pressure, wire::Writer& log);
     // Forgets what fired so far: an iteration begins.
     void start();
     // Counts what has fired since the last look. A PSI trigger fires once in its window at most (of
