@@ -87,7 +87,10 @@ TEST(Lab, BaseBootsWithEverythingThatExperimentsUse) {
     trial.counters = {{"tp.page_alloc", "kmem/mm_page_alloc", "order == 0"}};
     const auto record = record_of(one);
     ASSERT_EQ(record.ending, Ending::goodbye) << record.evidence;
-    EXPECT_GT(value(record, "tp.page_alloc", 0).value_or(0), 0);
+    const auto counted = [&](measure::Moment moment) {
+        return value(record, "tp.page_alloc", 0, moment).value_or(0);
+    };
+    EXPECT_GT(counted(measure::Moment::after), counted(measure::Moment::before));
 }
 
 TEST(Lab, AModuleBuildsAgainstIt) {
