@@ -246,6 +246,7 @@ std::vector<Confounder> find_confounders(const store::RunSet& runset, const Coll
     std::vector<Confounder> found;
     const auto of_arms = [&](auto&& member) {
         std::vector<std::string> values;
+        values.reserve(arms.size());
         for (const ArmReport& arm : arms)
             values.push_back(member(arm));
         return values;
