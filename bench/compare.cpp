@@ -191,7 +191,9 @@ int main() {
     if (const char* lkp = std::getenv("LKP_SRC"); lkp != nullptr) {  // NOLINT
         run_peer("\nlkp-tests", {"ruby", here + "/compare_lkp.rb", lkp, plain});
     } else {
-        fmt::print("\nlkp-tests\n  not here: set LKP_SRC to a checkout (needs Ruby with the gems tty-command and activesupport)\n");
+        fmt::print(
+            "\nlkp-tests\n  not here: set LKP_SRC to a checkout (needs Ruby with the gems "
+            "tty-command and activesupport)\n");
     }
     return 0;
 }
