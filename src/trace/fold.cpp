@@ -79,16 +79,23 @@ bool is_recording(std::string_view name) {
 }
 
 bool is_waiting(std::string_view name) {
-    constexpr std::array<std::string_view, 17> kNames{
-        "schedule_timeout",          "io_schedule",
-        "io_schedule_timeout",       "schedule_timeout_uninterruptible",
-        "schedule_timeout_killable", "schedule_timeout_interruptible",
-        "schedule_timeout_idle",     "wait_for_completion",
-        "__wait_for_common",         "wait_for_completion_timeout",
-        "schedule_hrtimeout_range",  "schedule_hrtimeout_range_clock",
-        "schedule_hrtimeout",        "usleep_range_state",
-        "usleep_range",              "msleep",
-        "msleep_interruptible"};
+    constexpr std::array<std::string_view, 17> kNames{"schedule_timeout",
+                                                      "io_schedule",
+                                                      "io_schedule_timeout",
+                                                      "schedule_timeout_uninterruptible",
+                                                      "schedule_timeout_killable",
+                                                      "schedule_timeout_interruptible",
+                                                      "schedule_timeout_idle",
+                                                      "wait_for_completion",
+                                                      "__wait_for_common",
+                                                      "wait_for_completion_timeout",
+                                                      "schedule_hrtimeout_range",
+                                                      "schedule_hrtimeout_range_clock",
+                                                      "schedule_hrtimeout",
+                                                      "usleep_range_state",
+                                                      "usleep_range",
+                                                      "msleep",
+                                                      "msleep_interruptible"};
     return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
