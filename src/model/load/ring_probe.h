@@ -64,7 +64,7 @@ class RingProbe : public Task, public Probe {
     std::size_t place_ = 0;
     Block partial_;  // what vmalloc has so far
     unsigned largest_ = kMaxOrder;
-    bool obtained_ = false, failed_ = false, held_seen_ = false;
+    bool failed_ = false, held_seen_ = false;
     double started_ = 0, iteration_ = 0, cpu_before_ = 0;
     BufferFigures all_;  // of the iteration
     FreeLook look_;
