@@ -2,7 +2,6 @@
 // The worker processes of pressures and probes: start, go, wait, end. (Interface: agent.h.)
 #include <linux/futex.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -46,12 +45,8 @@ void become_worker(const Agent& agent, const Crew& crew, int oom_score_adj) {
         if (fd >= 0) [[maybe_unused]]
             const ssize_t joined = ::write(fd, "0", 1);
     }
-    if (agent.place.live) {
-        // Nothing of ours outlives the agent, and the host's own processes are the last that the
-        // OOM killer takes.
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (oom_score_adj < kLiveOomScore) oom_score_adj = kLiveOomScore;
-    }
+    // The host's own processes are the last that the OOM killer takes.
+    if (agent.place.live && oom_score_adj < kLiveOomScore) oom_score_adj = kLiveOomScore;
     write_small("/proc/self/oom_score_adj", Text<16>(oom_score_adj));
 }
 

@@ -218,13 +218,17 @@ void outlive_everything() {
 }
 
 int agent_main(const Words& words, pid_t guard) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != guard) return 1;
+    die_with(guard);
     ::prctl(PR_SET_NAME, "manometer-agent");
     // The lock and the journal are the guard's alone: should it be killed, whoever comes next must
-    // find the lock free, though a worker of ours may still be about.
+    // find the lock free, though a worker of ours may still be about. Nothing of it is for the
+    // probe's programs.
     for (int fd = 3; fd < kMostFds; ++fd) {
-        if (fd != words.plan && fd != words.log) ::close(fd);
+        if (fd == words.plan || fd == words.log) {
+            ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+        } else {
+            ::close(fd);
+        }
     }
     for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2})
         ::signal(signal, SIG_DFL);
@@ -280,9 +284,6 @@ int guard_main(int argc, char** argv) {
         return 1;
     }
     outlive_everything();
-    // What manometer left open for us (its lock on the host too) is not for the probe's programs.
-    for (int fd = 3; fd < kMostFds; ++fd)
-        ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     if (verb == "guard") {
         say("ready\n");
         Leash leash = Leash::quiet;

@@ -83,6 +83,12 @@ void become(const Prepared& prepared, const SpawnOptions& options, const char* p
 
 }  // namespace
 
+Result<Pipe> make_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, "pipe");
+    return Pipe{Fd(ends[0]), Fd(ends[1])};
+}
+
 Result<Child> Child::spawn(const std::vector<std::string>& arguments, const SpawnOptions& options) {
     if (arguments.empty()) return fail(Code::internal, "no program to start");
     std::string program = arguments[0];
@@ -93,23 +99,20 @@ Result<Child> Child::spawn(const std::vector<std::string>& arguments, const Spaw
     }
     const Prepared prepared = prepare(arguments, options);
     MANO_ASSIGN(const Fd null_fd, open_file("/dev/null", O_RDWR));
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, "pipe");
-    const Fd read_end(ends[0]);
-    Fd write_end(ends[1]);
+    MANO_ASSIGN(Pipe pipe, make_pipe());
     const pid_t parent = ::getpid();
     const pid_t pid = ::fork();
     if (pid < 0) return fail_errno(errno, "fork");
     if (pid == 0)
-        become(prepared, options, program.c_str(), null_fd.get(), write_end.get(), parent);
-    write_end.close();
+        become(prepared, options, program.c_str(), null_fd.get(), pipe.write.get(), parent);
+    pipe.write.close();
     Child child;
     child.pid_ = pid;
     child.pidfd_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     int number = 0;
     ssize_t got = 0;
     do {
-        got = ::read(read_end.get(), &number, sizeof number);
+        got = ::read(pipe.read.get(), &number, sizeof number);
     } while (got < 0 && errno == EINTR);
     if (got == static_cast<ssize_t>(sizeof number)) {
         child.kill_and_reap();
@@ -184,17 +187,6 @@ void Child::kill_and_reap() {
 }
 
 namespace {
-
-struct Pipe {
-    Fd read;
-    Fd write;
-};
-
-Result<Pipe> make_pipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, "pipe");
-    return Pipe{Fd(ends[0]), Fd(ends[1])};
-}
 
 // Appends what is there; false at the end of the stream.
 bool drain(int fd, std::string& into) {

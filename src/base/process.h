@@ -24,6 +24,13 @@ struct SpawnOptions {
     std::vector<int> inherit;              // descriptors that stay open under the same numbers
 };
 
+// Both ends are closed in a child, unless SpawnOptions hand one on.
+struct Pipe {
+    Fd read;
+    Fd write;
+};
+Result<Pipe> make_pipe();
+
 // How a child ended.
 struct Exit {
     int code = 0;    // exit status, when it exited

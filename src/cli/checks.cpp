@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 
 #include "base/file.h"
+#include "base/meminfo.h"
 #include "base/units.h"
 #include "kernels/apt.h"
 #include "kernels/kernel.h"
@@ -135,17 +135,10 @@ void check_accelerators(std::vector<Check>& checks, const Result<substrate::gues
 
 Check check_memory() {
     Check check{"memory", std::nullopt, true, "unknown", ""};
-    const auto meminfo = read_file("/proc/meminfo", 1 << 16);
-    if (!meminfo) return check;
-    constexpr std::string_view kKey = "MemAvailable:";
-    const std::size_t at = meminfo->find(kKey);
-    if (at == std::string::npos) return check;
-    const std::size_t start = meminfo->find_first_not_of(' ', at + kKey.size());
-    std::uint64_t kib = 0;
-    std::from_chars(meminfo->data() + std::min(start, meminfo->size()),
-                    meminfo->data() + meminfo->size(), kib);
-    check.found = kib * kKiB >= kLeastMemory;
-    check.detail = fmt::format("{} available", show_bytes(kib * kKiB));
+    const auto available = meminfo_bytes("MemAvailable");
+    if (!available) return check;
+    check.found = *available >= kLeastMemory;
+    check.detail = fmt::format("{} available", show_bytes(*available));
     check.mend = "stop something: the smallest guest takes 512 MiB and QEMU some beside it";
     return check;
 }

@@ -161,19 +161,16 @@ Status unpack_archive(const Git& git, const GitRevision& revision,
     if (!paths.empty()) words.emplace_back("--");
     for (const std::string& path : paths)
         words.push_back(":(literal)" + path);
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, "pipe");
-    const Fd read_end(ends[0]);
-    Fd write_end(ends[1]);
+    MANO_ASSIGN(Pipe pipe, make_pipe());
     const fs::path log = scratch / "git.log";
     MANO_ASSIGN(const Fd errors, open_file(log, O_WRONLY | O_CREAT | O_TRUNC));
     SpawnOptions spawn = git.spawn();
-    spawn.stdout_fd = write_end.get();
+    spawn.stdout_fd = pipe.write.get();
     spawn.stderr_fd = errors.get();
     MANO_ASSIGN(Child child, Child::spawn(Git::line(std::move(words)), spawn));
-    write_end.close();
+    pipe.write.close();
     TreeSource source;
-    source.fd = read_end.get();
+    source.fd = pipe.read.get();
     source.what = "git archive " + revision.described;
     source.progress = [&](std::uint64_t bytes) {
         if (options.progress) {

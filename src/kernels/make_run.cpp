@@ -204,18 +204,15 @@ Result<MakeResult> run_make(const Make& make, const Options& options) {
     if (use_ccache) MANO_TRY(make_folders(make.ccache));
     const int flags = O_WRONLY | O_CREAT | (make.log_is_new ? O_TRUNC : O_APPEND);
     MANO_ASSIGN(const Fd log, open_file(make.log, flags));
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, "pipe");
-    const Fd read_end(ends[0]);
-    Fd write_end(ends[1]);
+    MANO_ASSIGN(Pipe pipe, make_pipe());
     SpawnOptions spawn = environment(make, use_ccache);
-    spawn.stdout_fd = write_end.get();
-    spawn.stderr_fd = write_end.get();
+    spawn.stdout_fd = pipe.write.get();
+    spawn.stderr_fd = pipe.write.get();
     Follower follower(make, options);
     MANO_ASSIGN(Child child, Child::spawn(command_line(make, use_ccache), spawn));
-    write_end.close();
+    pipe.write.close();
     Status logged;
-    if (!follow(read_end.get(), log.get(), follower, options, logged)) {
+    if (!follow(pipe.read.get(), log.get(), follower, options, logged)) {
         child.end_group(kGraceMs);
         return fail(Code::interrupted, "stopped while {}; it goes on from there the next time",
                     make.what);

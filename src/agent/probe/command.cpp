@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -134,13 +133,14 @@ int command_work(Agent& agent, unsigned index) {
     wait_for_go(*agent.probe.block);
     sleep_ns(rng.below(500'000));
     const std::uint64_t start = now_ns();
+    const pid_t worker = ::getpid();
     const pid_t pid = ::fork();
     if (pid < 0) {
         cell.error = static_cast<std::uint32_t>(errno);
         return 3;
     }
     if (pid == 0) {
-        if (command.on_host) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        die_with(worker);
         become_command(error_fd);
     }
     int status = 0;

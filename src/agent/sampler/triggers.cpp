@@ -53,7 +53,7 @@ void Triggers::open(const plan::PlanView& plan, std::string_view probe_pressure,
         const bool rule = what.rising_pct > 0;
         const Path path(file);
         place.fd = ::open(path.c_str(), (rule ? O_RDONLY : O_RDWR) | O_NONBLOCK | O_CLOEXEC);
-        place.events = POLLPRI;
+        place.events = rule ? 0 : POLLPRI;
         int error = place.fd < 0 ? errno : 0;
         if (error == 0 && !rule) {
             const Text<64> text(what.full ? "full " : "some ", what.stall_us, " ", what.window_us);
@@ -64,11 +64,7 @@ void Triggers::open(const plan::PlanView& plan, std::string_view probe_pressure,
             if (error == 0 && settle > settle_ns_) settle_ns_ = settle;
         }
         trigger.open = error == 0;
-        if (trigger.open && !rule) continue;
-        if (trigger.open) {
-            place.events = 0;
-            continue;
-        }
+        if (trigger.open) continue;
         if (place.fd >= 0) ::close(place.fd);
         place.fd = -1;
         log.loss(what.metric, 1,
@@ -88,8 +84,7 @@ void Triggers::look() {
     if (count_ == 0) return;
     if (::poll(fds_, count_, 0) > 0) {
         for (std::size_t i = 0; i < count_; ++i) {
-            if ((fds_[i].revents & POLLPRI) != 0 && triggers_[i].what.rising_pct == 0)
-                ++triggers_[i].fired;
+            if ((fds_[i].revents & POLLPRI) != 0) ++triggers_[i].fired;
         }
     }
     const std::uint64_t now = now_ns();

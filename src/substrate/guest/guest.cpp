@@ -10,6 +10,7 @@
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/meminfo.h"
 #include "base/units.h"
 #include "kernels/module_build.h"
 #include "substrate/guest/decode.h"
@@ -38,15 +39,12 @@ Status check_workers(const plan::Plan& plan) {
 
 // Even alone such a guest can't be had, and QEMU would say so once a trial.
 Status check_fits(const plan::Plan& plan) {
-    const auto meminfo = read_file("/proc/meminfo", 1 << 16);
-    const std::size_t at = meminfo ? meminfo->find("MemTotal:") : std::string::npos;
-    if (at == std::string::npos) return {};
-    const std::uint64_t total = std::strtoull(meminfo->c_str() + at + 9, nullptr, 10) * kKiB;
-    if (plan.shape.memory_bytes < total) return {};
+    const auto total = meminfo_bytes("MemTotal");
+    if (!total || plan.shape.memory_bytes < *total) return {};
     return fail(Code::environment,
                 "guest.memory is {}, and this host has {} in all: give a smaller one with --set "
                 "guest.memory",
-                show_bytes(plan.shape.memory_bytes), show_bytes(total));
+                show_bytes(plan.shape.memory_bytes), show_bytes(*total));
 }
 
 }  // namespace
@@ -131,22 +129,17 @@ std::pair<unsigned, std::string> GuestSubstrate::jobs(const plan::Plan& plan,
     const unsigned by_cpus = std::max(1U, cpus / threads);
     constexpr std::uint64_t kQemuBytes = 256 * kMiB;
     unsigned by_memory = wanted;
-    std::uint64_t available = 0;
-    if (const auto meminfo = read_file("/proc/meminfo", 1 << 16)) {
-        const std::size_t at = meminfo->find("MemAvailable:");
-        if (at != std::string::npos) {
-            available = std::strtoull(meminfo->c_str() + at + 13, nullptr, 10) * kKiB;
-            const std::uint64_t each = plan.shape.memory_bytes + kQemuBytes + options_.log_bytes;
-            // A tenth stays free for the host.
-            by_memory =
-                static_cast<unsigned>(std::max<std::uint64_t>(1, available / 10 * 9 / each));
-        }
+    const auto available = meminfo_bytes("MemAvailable");
+    if (available) {
+        const std::uint64_t each = plan.shape.memory_bytes + kQemuBytes + options_.log_bytes;
+        // A tenth stays free for the host.
+        by_memory = static_cast<unsigned>(std::max<std::uint64_t>(1, *available / 10 * 9 / each));
     }
     const unsigned most = std::min(by_cpus, by_memory);
     if (wanted <= most) return {wanted, {}};
     return {most, by_memory < by_cpus
                       ? fmt::format("{} guests at once: the host has {} of memory available", most,
-                                    show_bytes(available))
+                                    show_bytes(available.value_or(0)))
                       : fmt::format("{} guest{} at once: the host has {} CPUs", most,
                                     most == 1 ? "" : "s", cpus)};
 }

@@ -13,6 +13,7 @@
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/meminfo.h"
 #include "base/units.h"
 #include "kernels/bzimage.h"
 
@@ -31,7 +32,7 @@ std::string text_of(const fs::path& path) {
     return std::move(*text);
 }
 
-// The value behind "KEY :" in /proc/cpuinfo or /proc/meminfo; empty: not there.
+// The value behind "KEY :" in /proc/cpuinfo; empty: not there.
 std::string_view value_of(std::string_view text, std::string_view key) {
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -136,13 +137,13 @@ unsigned online_cpus() {
     return cpus > 0 ? static_cast<unsigned>(cpus) : 1U;
 }
 
-Memory read_memory() {
-    const std::string text = text_of("/proc/meminfo");
-    Memory memory;
-    memory.total = block_memory();
-    if (memory.total == 0) memory.total = number(value_of(text, "MemTotal")) * kKiB;
-    memory.available = number(value_of(text, "MemAvailable")) * kKiB;
-    return memory;
+std::uint64_t total_memory() {
+    const std::uint64_t blocks = block_memory();
+    return blocks > 0 ? blocks : meminfo_bytes("MemTotal").value_or(0);
+}
+
+std::uint64_t available_memory() {
+    return meminfo_bytes("MemAvailable").value_or(0);
 }
 
 Identity host_identity() {
@@ -155,7 +156,7 @@ Identity host_identity() {
             {"machine", name.machine},
             {"cpu", model.empty() ? std::string("unknown") : std::string(model)},
             {"cpus", fmt::format("{}", online_cpus())},
-            {"memory_bytes", fmt::format("{}", read_memory().total)},
+            {"memory_bytes", fmt::format("{}", total_memory())},
             {"nodes", fmt::format("{}", nodes())},
             {"page_bytes", fmt::format("{}", ::sysconf(_SC_PAGESIZE))}};
 }

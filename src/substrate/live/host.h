@@ -25,11 +25,10 @@ Result<kernels::Kernel> kernel_of(std::string_view spec);
 
 unsigned online_cpus();
 
-struct Memory {
-    std::uint64_t total = 0;      // of RAM, as the hardware has it where the kernel tells
-    std::uint64_t available = 0;  // MemAvailable
-};
-Memory read_memory();
+// Of RAM, as the hardware has it where the kernel tells. Reads a file for each memory block.
+std::uint64_t total_memory();
+// MemAvailable; 0 where it isn't told.
+std::uint64_t available_memory();
 
 // What is equal between two boots of one machine.
 Identity host_identity();

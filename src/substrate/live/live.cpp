@@ -116,14 +116,13 @@ Status LiveSubstrate::look(const plan::Plan& plan) {
                     site_.lost.empty() ? std::string() : site_.lost.back());
     }
     if (!loads) return {};
-    const Memory memory = read_memory();
-    floor_bytes_ = floor_of(memory.total);
-    if (memory.available < floor_bytes_ + limit_bytes_) {
+    floor_bytes_ = floor_of(total_memory());
+    const std::uint64_t available = available_memory();
+    if (available < floor_bytes_ + limit_bytes_) {
         return fail(Code::environment,
                     "the loads may take {} and {} must stay for the rest of this host, but only {} "
                     "are available: lower guest.memory (--set guest.memory=256MiB)",
-                    show_bytes(limit_bytes_), show_bytes(floor_bytes_),
-                    show_bytes(memory.available));
+                    show_bytes(limit_bytes_), show_bytes(floor_bytes_), show_bytes(available));
     }
     return {};
 }
@@ -282,7 +281,7 @@ Result<End> follow(const Going& going, const std::function<bool()>& stop) {
                                       going.hang_ns / 1'000'000'000, going.log.where()));
         }
         if (going.floor_bytes > 0) {
-            const std::uint64_t available = read_memory().available;
+            const std::uint64_t available = available_memory();
             if (available < going.floor_bytes) {
                 return end_of(Ending::harness_fault,
                               fmt::format("only {} of memory were left for the rest of the host, "
@@ -345,7 +344,7 @@ Result<measure::TrialRecord> LiveSubstrate::run(const TrialRequest& request,
     record.ending = end->ending;
     record.evidence = end->evidence;
     record.host_ns = guest::host_now_ns() - begun;
-    record.facts.push_back({"state.memory", fmt::format("{}", read_memory().total)});
+    record.facts.push_back({"state.memory", fmt::format("{}", total_memory())});
     guest::decode_frames(log.take_frames(), trial, record);
     add_losses(site_, pressure, record);
     return record;

@@ -20,16 +20,6 @@ constexpr std::uint64_t kReadyNs = 30'000'000'000;
 constexpr std::uint64_t kEndNs = 60'000'000'000;
 constexpr std::size_t kMaxSaid = std::size_t{64} << 10;
 
-struct Pipe {
-    Fd read;
-    Fd write;
-};
-Result<Pipe> make_pipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, "pipe");
-    return Pipe{Fd(ends[0]), Fd(ends[1])};
-}
-
 // Appends what there is until `enough` says so, the other end is closed, or the time is over.
 template <typename Enough>
 void listen(int fd, std::uint64_t limit_ns, std::string& said, Enough enough) {
