@@ -23,7 +23,7 @@
 
 namespace mano::agent {
 
-constexpr std::size_t kMaxWorkers = 64;
+using plan::kMaxWorkers;
 
 // What one worker process of a load and PID 1 tell each other, in shared memory.
 struct WorkerCell {

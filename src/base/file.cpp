@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,6 +59,14 @@ Status write_all(int fd, std::string_view bytes, std::string_view what) {
         bytes.remove_prefix(static_cast<std::size_t>(done));
     }
     return {};
+}
+
+Result<Fd> memory_file(const char* name, std::string_view content) {
+    Fd file(::memfd_create(name, MFD_CLOEXEC));
+    if (!file.valid()) return fail_errno(errno, name);
+    MANO_TRY(write_all(file.get(), content, name));
+    if (::lseek(file.get(), 0, SEEK_SET) != 0) return fail_errno(errno, name);
+    return file;
 }
 
 Status make_folders(const fs::path& path) {

@@ -47,6 +47,9 @@ Result<Fd> open_file(const std::filesystem::path& path, int flags, unsigned mode
 // The whole file; more than `limit` bytes, a directory, or a device that never ends is an error.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit = kReadLimit);
 Status write_all(int fd, std::string_view bytes, std::string_view what);
+// A file in memory under no path, at its start; `name` is how /proc shows it. Programs in it can be
+// run even where no writable folder allows that.
+Result<Fd> memory_file(const char* name, std::string_view content);
 // Written beside `path`, synced, renamed: readers see the old file or the new one. The folder is
 // made when missing.
 Status write_file_atomic(const std::filesystem::path& path, std::string_view bytes);

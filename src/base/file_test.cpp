@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/digest.h"
 
@@ -30,6 +31,15 @@ TEST(File, HostileInputsAreErrorsThatNameThePath) {
     ASSERT_FALSE(endless);
     EXPECT_EQ(endless.error().code, Code::invalid);
     EXPECT_FALSE(read_file("/nonexistent/file"));
+}
+
+TEST(File, AFileInMemoryStartsAtItsStart) {
+    const auto file = memory_file("mano-test", "some text");
+    ASSERT_TRUE(file);
+    EXPECT_EQ(*read_file(fmt::format("/proc/self/fd/{}", file->get())), "some text");
+    char first = 0;
+    EXPECT_EQ(::read(file->get(), &first, 1), 1);
+    EXPECT_EQ(first, 's');
 }
 
 TEST(File, LockExcludesUntilClosed) {

@@ -163,7 +163,7 @@ Result<plan::Arm> parse_arm_option(std::string_view text, const std::optional<pl
             return fail(Code::invalid, "--arm {}: {} is given twice, expected one value", arm.name,
                         key);
         }
-        if (auto set = set_arm_key(arm, word.substr(0, is), word.substr(is + 1)); !set) {
+        if (auto set = set_arm_key(arm, key, word.substr(is + 1)); !set) {
             return wrap(set.error(), "--arm {}", arm.name);
         }
     }

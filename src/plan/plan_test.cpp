@@ -119,6 +119,25 @@ Plan random_plan(Rng& rng) {
     return plan;
 }
 
+// The agent has so many places for a load's processes, and would start no more without a word.
+TEST(TrialPlan, MoreWorkersThanTheAgentHasPlaces) {
+    const LoadDef* shm = find_load(LoadId::shm);
+    const auto workers = find_param(*shm, "workers");
+    ASSERT_TRUE(workers);
+    TrialPlan trial;
+    trial.probe.id = LoadId::shm;
+    for (const ParamDef& param : shm->params)
+        trial.probe.values.push_back(param.fallback);
+    EXPECT_TRUE(check_workers(trial));
+    trial.probe.values[*workers] = static_cast<std::int64_t>(kMaxWorkers);
+    EXPECT_TRUE(check_workers(trial));
+    ++trial.probe.values[*workers];
+    const Status refused = check_workers(trial);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::invalid);
+    EXPECT_NE(refused.error().message.find("probe.workers=65"), std::string::npos);
+}
+
 TEST(PlanProperty, JsonRoundTrip) {
     constexpr std::uint64_t kSeed = 42;
     RecordProperty("seed", std::to_string(kSeed));

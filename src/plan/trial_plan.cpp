@@ -44,6 +44,19 @@ class Writer {
 
 }  // namespace
 
+Status check_workers(const TrialPlan& plan) {
+    for (const LoadPlan* load : {&plan.pressure, &plan.probe}) {
+        const LoadDef* def = find_load(load->id);
+        const auto place = def == nullptr ? std::nullopt : find_param(*def, "workers");
+        if (!place || *place >= load->values.size()) continue;
+        if (load->values[*place] <= static_cast<std::int64_t>(kMaxWorkers)) continue;
+        return fail(Code::invalid,
+                    "{}.workers={}: outside of the model there is room for {} workers",
+                    load == &plan.probe ? "probe" : "pressure", load->values[*place], kMaxWorkers);
+    }
+    return {};
+}
+
 Result<std::string> encode(const TrialPlan& plan) {
     Writer body;
     body.number(plan.seed);

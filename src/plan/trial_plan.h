@@ -80,6 +80,11 @@ constexpr std::size_t kMaxCounters = 32;
 constexpr std::size_t kMaxTriggers = 8;
 constexpr std::size_t kMaxValues = 24;
 constexpr std::size_t kMaxPlanBytes = 64 * 1024;
+constexpr std::size_t kMaxWorkers = 64;  // processes of one load
+
+// Code::invalid where a load wants more processes than the agent has places for; the model goes
+// further.
+Status check_workers(const TrialPlan& plan);
 
 // Little-endian, checksummed. Too many entries or too long a text: Code::invalid.
 Result<std::string> encode(const TrialPlan& plan);

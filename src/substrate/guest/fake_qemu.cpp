@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -133,6 +134,30 @@ void play_told(Machine& machine) {
                           "refused\033[2J: ENOMEM");
     machine.writer.goodbye();
     hang();
+}
+// Tells the calendar's clock.
+void play_clock(Machine& machine) {
+    timeval now = {};
+    ::gettimeofday(&now, nullptr);
+    char text[64];
+    std::snprintf(text, sizeof text, "%lld.%06lld", static_cast<long long>(now.tv_sec),
+                  static_cast<long long>(now.tv_usec));
+    hello(machine);
+    machine.writer.ending(static_cast<std::uint16_t>(mano::measure::Ending::probe_refused), text);
+    machine.writer.goodbye();
+    hang();
+}
+// Dies of QEMU's fault, but only once where the environment names a file to remember that in.
+void play_torn(Machine& machine) {
+    const char* const once = std::getenv("MANO_TORN_ONCE");
+    if (once != nullptr && ::open(once, O_CREAT | O_EXCL | O_WRONLY, 0600) < 0) {
+        play_good(machine);
+    }
+    machine.print(
+        "[    2.1] Oops: int3: 0000 [#1] SMP NOPTI\n"
+        "[    2.1] CPU: 1 UID: 0 PID: 1 Comm: swapper/0\n[    2.1] Call Trace:\n"
+        "[    2.1]  __mod_timer+0x1c3/0x370\n"
+        "[    2.2] Kernel panic - not syncing: Fatal exception\n");
 }
 void play_panic_later(Machine& machine) {
     hello(machine);
@@ -281,6 +306,8 @@ constexpr Part kParts[] = {
     {"good", play_good},
     {"good-and-exit", play_good_and_exit},
     {"told", play_told},
+    {"clock", play_clock},
+    {"torn", play_torn},
     {"panic-later", play_panic_later},
     {"gone", play_gone},
     {"killed", play_killed},

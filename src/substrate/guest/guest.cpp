@@ -22,21 +22,6 @@ using measure::Ending;
 
 namespace {
 
-// The agent's crew has so many places; the model goes further.
-Status check_workers(const plan::Plan& plan) {
-    constexpr std::int64_t kMost = 64;
-    for (const plan::Case& one : plan.cases) {
-        const plan::LoadDef* def = plan::find_load(one.trial.probe.id);
-        const auto place = def == nullptr ? std::nullopt : plan::find_param(*def, "workers");
-        if (!place || *place >= one.trial.probe.values.size()) continue;
-        if (one.trial.probe.values[*place] > kMost) {
-            return fail(Code::invalid, "probe.workers={}: a guest has room for {} workers",
-                        one.trial.probe.values[*place], kMost);
-        }
-    }
-    return {};
-}
-
 // Even alone such a guest can't be had, and QEMU would say so once a trial.
 Status check_fits(const plan::Plan& plan) {
     const auto total = meminfo_bytes("MemTotal");
@@ -51,7 +36,10 @@ Status check_fits(const plan::Plan& plan) {
 
 Status GuestSubstrate::prepare(const plan::Plan& plan,
                                const std::vector<kernels::Kernel>& kernels) {
-    MANO_TRY(check_workers(plan));
+    for (const plan::Case& one : plan.cases) {
+        for (const plan::Arm& arm : plan.arms)
+            MANO_TRY(plan::check_workers(plan::trial_of(one.trial, arm)));
+    }
     MANO_TRY(check_fits(plan));
     remove_stale_folders();
     MANO_ASSIGN(Qemu qemu, find_qemu());
@@ -87,7 +75,10 @@ Status GuestSubstrate::prepare(const plan::Plan& plan,
                  {"cpus", fmt::format("{}", plan.shape.cpus)},
                  {"memory_bytes", fmt::format("{}", plan.shape.memory_bytes)},
                  {"nodes", "1"}};
-    if (plan.exact) identity_["turn_us"] = fmt::format("{}", kTurnUs);
+    if (plan.exact) {
+        identity_["turn_us"] = fmt::format("{}", kTurnUs);
+        identity_["qemu_clock"] = "still";
+    }
     return {};
 }
 
@@ -295,7 +286,8 @@ Result<measure::TrialRecord> GuestSubstrate::run(const TrialRequest& request,
                 .limits = options_.limits};
     if (request.trial.traced) guest.log_bytes = std::max(guest.log_bytes, kTracedLogBytes);
     if (request.plan.wall_limit_ns > 0) guest.limits.wall_ns = request.plan.wall_limit_ns;
-    MANO_ASSIGN(Life life, live(guest, progress, stop));
+    MANO_ASSIGN(Life life, live_untorn(guest, progress, stop));
+    if (life.boots > 1) record.facts.push_back({"guest.boots", fmt::format("{}", life.boots)});
     record.ending = life.ending;
     record.evidence = std::move(life.evidence);
     record.console = std::move(life.console);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "substrate/guest/qemu.h"
 
+#include <charconv>
+#include <utility>
+
 #include "base/process.h"
 #include "base/units.h"
 
@@ -41,6 +44,16 @@ std::string escaped(const std::filesystem::path& path) {
 
 unsigned spare_cpus(const plan::Plan& plan) {
     return plan.exact && plan.shape.cpus > 1 ? plan.shape.cpus - 1 : 0;
+}
+
+bool may_tear_code(const Qemu& qemu, const plan::Plan& plan) {
+    unsigned major = 0;
+    unsigned minor = 0;
+    const char* const end = qemu.version.data() + qemu.version.size();
+    const auto first = std::from_chars(qemu.version.data(), end, major);
+    if (first.ec != std::errc() || first.ptr == end) return false;
+    if (std::from_chars(first.ptr + 1, end, minor).ec != std::errc()) return false;
+    return !plan.exact && plan.shape.cpus > 1 && std::pair(major, minor) < std::pair(8U, 1U);
 }
 
 std::string kernel_command_line(const Launch& launch) {

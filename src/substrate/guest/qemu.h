@@ -33,6 +33,11 @@ constexpr unsigned kTurnUs = 50;
 // Spare CPUs of a guest: between each two real ones.
 unsigned spare_cpus(const plan::Plan& plan);
 
+// Whether a guest may die of a fault of QEMU's: before 8.1 one emulated CPU may translate code
+// while another changes it, so that a guest meets the breakpoint that its kernel has already taken
+// away again ("Oops: int3"), about once in hundreds of boots. Exact mode has one thread.
+bool may_tear_code(const Qemu& qemu, const plan::Plan& plan);
+
 // Everything that one guest's command line is made of.
 struct Launch {
     const Qemu& qemu;

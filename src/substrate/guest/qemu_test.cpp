@@ -114,6 +114,20 @@ TEST(CommandLine, ACommaInAPathStartsNoOption) {
               "memory-backend-file,id=log,share=on,mem-path=/run/a,,share=off,,b/log,size=1048576");
 }
 
+TEST(Qemu, WhichVersionsMayTearCode) {
+    plan::Plan plan;
+    plan.shape.cpus = 2;
+    for (const char* old : {"7.2.22", "8.0.0", "6.2"})
+        EXPECT_TRUE(may_tear_code({"qemu", old}, plan)) << old;
+    for (const char* other : {"8.1.0", "10.0.2", "unknown", "", "8"})
+        EXPECT_FALSE(may_tear_code({"qemu", other}, plan)) << other;
+    plan.shape.cpus = 1;
+    EXPECT_FALSE(may_tear_code({"qemu", "7.2.22"}, plan));
+    plan.shape.cpus = 2;
+    plan.exact = true;
+    EXPECT_FALSE(may_tear_code({"qemu", "7.2.22"}, plan));
+}
+
 TEST(CommandLine, Accelerators) {
     Setting setting;
     EXPECT_EQ(setting.after("-accel"), "tcg,thread=multi");

@@ -33,6 +33,7 @@ struct Life {
     std::uint64_t lost_frames = 0;
     std::uint64_t boot_ns = 0;  // host time, power-on to hello; 0: no hello
     std::uint64_t host_ns = 0;  // host time, all of it
+    int boots = 1;              // more: see live_untorn()
 };
 
 // How long the thread of the process that waited most has been runnable without a CPU, ever
@@ -59,5 +60,10 @@ void remove_stale_folders();
 // Runs it to its end. An error means that no guest could be started (or Code::interrupted).
 Result<Life> live(const Guest& guest, const std::function<void(std::string_view)>& progress,
                   const std::function<bool()>& stop);
+
+// The same, booted anew (twice at most) where a fault of QEMU's may have ended it, see
+// may_tear_code(). A kernel that dies so three times is believed.
+Result<Life> live_untorn(const Guest& guest, const std::function<void(std::string_view)>& progress,
+                         const std::function<bool()>& stop);
 
 }  // namespace mano::substrate::guest

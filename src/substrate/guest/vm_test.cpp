@@ -7,9 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "base/file.h"
 #include "base/units.h"
 #include "substrate/guest/console.h"
+#include "substrate/guest/still/still.h"
 
 namespace mano::substrate::guest {
 namespace {
@@ -38,7 +41,7 @@ struct Stage {
                           .limits = limits,
                           .only_hello = only_hello,
                           .waited = waited};
-        auto life = live(
+        auto life = (untorn ? live_untorn : live)(
             guest, [this](std::string_view phase) { phases.emplace_back(phase); }, stop);
         // Nothing of it is left: no process (waitpid has nobody to wait for), no folder.
         EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << part << ": a child is left";
@@ -62,6 +65,7 @@ struct Stage {
     Limits limits;
     std::uint64_t log_bytes = 1 << 20;
     bool only_hello = false;
+    bool untorn = false;  // boot anew as a run does
     std::uint64_t (*waited)(pid_t) = waited_ns;
     std::vector<std::string> phases;
 };
@@ -76,6 +80,23 @@ TEST(Vm, CleanGoodbye) {
         EXPECT_GT(life.boot_ns, 0U);
         EXPECT_GE(life.host_ns, life.boot_ns);
     }
+}
+
+// QEMU gets the clock that stands still, and one that doesn't take it is no exact guest.
+TEST(Vm, ExactGuestsHaveAStillClock) {
+    // A sanitizer in the program that plays QEMU wants to be loaded first.
+    const char* before = std::getenv("ASAN_OPTIONS");
+    const std::string kept = before != nullptr ? before : "";
+    ::setenv("ASAN_OPTIONS", (kept + ":verify_asan_link_order=0").c_str(), 1);
+    Stage stage;
+    stage.plan.exact = true;
+    const Life good = stage.life("good");
+    EXPECT_EQ(good.ending, Ending::goodbye) << good.evidence;
+    const Life told = stage.life("clock");
+    EXPECT_EQ(told.ending, Ending::probe_refused);
+    EXPECT_EQ(told.evidence, "1767225600.000000");
+    ::setenv("ASAN_OPTIONS", kept.c_str(), 1);
+    EXPECT_TRUE(lacks_still_clock(::getpid()));
 }
 
 TEST(Vm, HelloIsEnoughForAProof) {
@@ -128,6 +149,33 @@ TEST(Vm, Panic) {
         EXPECT_THAT(life.evidence, HasSubstr("Call Trace"));
         EXPECT_THAT(life.console, HasSubstr("booting"));
     }
+}
+
+// QEMU's own fault isn't the kernel's, but a kernel that always dies so is believed.
+TEST(Vm, TornCodeIsBootedAnew) {
+    Stage stage;
+    stage.untorn = true;
+    stage.qemu.version = "7.2.22";
+    stage.plan.shape.cpus = 2;
+    const Life always = stage.life("torn");
+    EXPECT_EQ(always.ending, Ending::panic);
+    EXPECT_EQ(always.boots, 3);
+    EXPECT_THAT(always.evidence, HasSubstr("QEMU 7.2.22 can cause this itself"));
+    EXPECT_THAT(always.evidence, HasSubstr("int3"));
+    const Life other = stage.life("panic");
+    EXPECT_EQ(other.ending, Ending::panic);
+    EXPECT_EQ(other.boots, 1) << "a panic of another kind is the kernel's";
+
+    const auto folder = TempFolder::make(std::filesystem::temp_directory_path(), "mano-test-");
+    ASSERT_TRUE(folder);
+    ::setenv("MANO_TORN_ONCE", (folder->path() / "once").c_str(), 1);
+    const Life once = stage.life("torn");
+    EXPECT_EQ(once.ending, Ending::goodbye) << once.evidence;
+    EXPECT_EQ(once.boots, 2);
+    std::filesystem::remove(folder->path() / "once");
+    stage.qemu.version = "8.1.0";
+    EXPECT_EQ(stage.life("torn").ending, Ending::panic) << "that QEMU has no such fault";
+    ::unsetenv("MANO_TORN_ONCE");
 }
 
 TEST(Vm, OffWithoutAWord) {

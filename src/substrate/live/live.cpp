@@ -93,6 +93,7 @@ Status LiveSubstrate::look(const plan::Plan& plan) {
     for (const plan::Case& one : plan.cases) {
         MANO_TRY(check_loads(one.trial));
         for (const plan::Arm& arm : plan.arms) {
+            MANO_TRY(plan::check_workers(plan::trial_of(one.trial, arm)));
             if (auto read = read_changes(settings_of(arm, one)); !read) {
                 return wrap(read.error(), "arm {}", arm.name);
             }

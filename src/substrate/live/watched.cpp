@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,14 +48,6 @@ std::string folder_word(const char* key, const std::optional<std::filesystem::pa
 }
 
 }  // namespace
-
-Result<Fd> memory_file(const char* name, std::string_view content) {
-    Fd file(::memfd_create(name, MFD_CLOEXEC));
-    if (!file.valid()) return fail_errno(errno, name);
-    MANO_TRY(write_all(file.get(), content, name));
-    if (::lseek(file.get(), 0, SEEK_SET) != 0) return fail_errno(errno, name);
-    return file;
-}
 
 Result<Watched> Watched::spawn(const std::vector<std::string>& words,
                                const std::vector<int>& inherit) {

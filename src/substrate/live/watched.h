@@ -14,9 +14,6 @@
 
 namespace mano::substrate::live {
 
-// Files that live in memory.
-Result<Fd> memory_file(const char* name, std::string_view content);
-
 class Watched {
   public:
     struct Start {
